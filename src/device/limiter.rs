@@ -1,0 +1,301 @@
+//! The last stage before a device: turns a wanted force into a [`SafeForce`], the only thing a device accepts.
+//!
+//! Thread: haptic (RT).
+//!
+//! In order: finite → brake above the speed limit → slew → magnitude → power → energy. Each stage after the slew can only
+//! take energy out or make the force smaller, so that the energy bound, checked last, holds for what is sent.
+//!
+//! Energy bound. With the reserve `E` (what the hand has put in and not got back) and the displacement of the coming
+//! interval known to within a ball, `Δx ∈ u + ρ`, the interval gives the hand at most `f·u + ‖f‖ρ`. That is kept below
+//! `E`, first by drag along the motion (`f − c u`, which loses least of what the hand feels), then by scaling.
+
+use super::{HandForce, Limits, PerPart};
+use crate::math::Vec3;
+use crate::shared::Faults;
+
+/// A force that has passed the limiter. Nothing else can make one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SafeForce(HandForce);
+
+impl SafeForce {
+    /// No force: always safe.
+    #[must_use]
+    pub fn zero() -> Self {
+        Self(HandForce::zero())
+    }
+
+    /// The force itself.
+    #[must_use]
+    pub fn get(&self) -> &HandForce {
+        &self.0
+    }
+}
+
+/// Motion of the handle as the limiter needs it, in the device's base frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HandMotion {
+    /// Velocity, m/s.
+    pub linear: Vec3,
+    /// Angular velocity, rad/s.
+    pub angular: Vec3,
+}
+
+/// What may leave through the device in the interval the force will act in.
+#[derive(Clone, Copy, Debug)]
+pub struct EnergyBudget {
+    /// Energy that may be given, J.
+    pub reserve_j: f64,
+    /// Expected displacement `u`, m.
+    pub linear: Vec3,
+    /// Expected rotation, rad.
+    pub angular: Vec3,
+    /// Radius `ρ` of the ball the displacement lies in about `u`, m and rad.
+    pub slack: PerPart,
+}
+
+impl EnergyBudget {
+    /// The most energy `force` can give to the hand in the interval.
+    #[must_use]
+    pub fn worst_case(&self, force: &HandForce) -> f64 {
+        force.force.dot(&self.linear)
+            + force.torque.dot(&self.angular)
+            + force.force.norm() * self.slack.linear
+            + force.torque.norm() * self.slack.angular
+    }
+}
+
+/// Keeps what the limiter must remember between ticks: the force it let through last.
+#[derive(Clone, Copy, Debug)]
+pub struct Limiter {
+    limits: Limits,
+    last: HandForce,
+}
+
+impl Limiter {
+    /// A limiter that has let nothing through yet.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, last: HandForce::zero() }
+    }
+
+    /// The limits in force.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Lets nothing through, and starts the slew from zero again.
+    pub fn zero(&mut self) -> SafeForce {
+        self.last = HandForce::zero();
+        SafeForce::zero()
+    }
+
+    /// The nearest safe force to `wanted`; says in `faults` what it had to change. `budget` is `None` when the energy
+    /// bound is switched off.
+    pub fn limit(
+        &mut self,
+        wanted: HandForce,
+        motion: &HandMotion,
+        budget: Option<&EnergyBudget>,
+        period_s: f64,
+        faults: &mut Faults,
+    ) -> SafeForce {
+        // 1 finite
+        if !wanted.is_finite() {
+            faults.set(Faults::FORCE_INVALID);
+            return self.zero();
+        }
+        let limits = &self.limits;
+        let mut force = wanted;
+        // 2 brake
+        let braked = brake(&mut force.force, &motion.linear, limits.speed.linear, limits.damping.linear)
+            | brake(&mut force.torque, &motion.angular, limits.speed.angular, limits.damping.angular);
+        faults.set_if(Faults::SPEED_LIMITED, braked);
+        // 3 slew
+        let slewed = slew(&mut force.force, &self.last.force, limits.slew.linear * period_s)
+            | slew(&mut force.torque, &self.last.torque, limits.slew.angular * period_s);
+        faults.set_if(Faults::SLEW_LIMITED, slewed);
+        // 4 magnitude
+        let clamped = clamp(&mut force.force, limits.force.linear) | clamp(&mut force.torque, limits.force.angular);
+        faults.set_if(Faults::FORCE_LIMITED, clamped);
+        // 5 power
+        let power = force.force.dot(&motion.linear) + force.torque.dot(&motion.angular);
+        if power > limits.power_w {
+            scale(&mut force, limits.power_w / power);
+            faults.set(Faults::POWER_LIMITED);
+        }
+        // 6 energy
+        if let Some(budget) = budget {
+            faults.set_if(Faults::PASSIVITY_LIMITED, bound_energy(&mut force, budget, limits, period_s));
+        }
+        self.last = force;
+        SafeForce(force)
+    }
+}
+
+/// Drag against motion faster than `limit`; true when it acted.
+fn brake(force: &mut Vec3, velocity: &Vec3, limit: f64, damping: f64) -> bool {
+    let speed = velocity.norm();
+    if speed <= limit {
+        return false;
+    }
+    *force -= velocity * (damping * (speed - limit) / speed);
+    true
+}
+
+/// Keeps the change from `last` within `step`, but lets the force fall towards zero at once; true when it acted.
+fn slew(force: &mut Vec3, last: &Vec3, step: f64) -> bool {
+    // Start from the point between zero and the last force that is nearest to the new one: falling is free.
+    let square = last.norm_squared();
+    let start = if square > 0.0 { last * (force.dot(last) / square).clamp(0.0, 1.0) } else { Vec3::zeros() };
+    let change = *force - start;
+    let size = change.norm();
+    if size <= step {
+        return false;
+    }
+    *force = start + change * (step / size);
+    true
+}
+
+/// Keeps the direction and bounds the length; true when it acted.
+fn clamp(force: &mut Vec3, limit: f64) -> bool {
+    let size = force.norm();
+    if size <= limit {
+        return false;
+    }
+    // One part in 10¹² below, so that rounding cannot leave the result above the limit.
+    *force *= limit * (1.0 - 1e-12) / size;
+    true
+}
+
+fn scale(force: &mut HandForce, factor: f64) {
+    force.force *= factor;
+    force.torque *= factor;
+}
+
+/// See the file's head; true when it acted.
+fn bound_energy(force: &mut HandForce, budget: &EnergyBudget, limits: &Limits, period_s: f64) -> bool {
+    let reserve = budget.reserve_j.max(0.0);
+    if budget.worst_case(force) <= reserve {
+        return false;
+    }
+    // Least drag c that meets the bound; the worst case is convex in c, so bisection finds it if it is there at all.
+    let dragged = |c: f64| HandForce {
+        force: force.force - budget.linear * (c * limits.damping.linear / period_s),
+        torque: force.torque - budget.angular * (c * limits.damping.angular / period_s),
+    };
+    if budget.worst_case(&dragged(1.0)) <= reserve {
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..24 {
+            let middle = 0.5 * (low + high);
+            if budget.worst_case(&dragged(middle)) <= reserve {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        *force = dragged(high);
+    } else {
+        *force = dragged(1.0);
+    }
+    clamp(&mut force.force, limits.force.linear);
+    clamp(&mut force.torque, limits.force.angular);
+    // Scaling meets the bound whatever the drag achieved: the worst case is proportional to the factor.
+    let worst = budget.worst_case(force);
+    if worst > reserve {
+        scale(force, reserve / worst);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn limits() -> Limits {
+        let part = |linear, angular| PerPart { linear, angular };
+        Limits {
+            force: part(8.0, 0.2),
+            slew: part(2000.0, 50.0),
+            power_w: 2.0,
+            reserve_j: 0.1,
+            speed: part(1.0, 10.0),
+            acceleration: part(150.0, 1500.0),
+            stiffness: part(3000.0, 5.0),
+            damping: part(20.0, 0.05),
+            workspace_radius_m: 0.05,
+            watchdog_s: None,
+        }
+    }
+
+    fn vector(size: f64) -> impl Strategy<Value = Vec3> {
+        [-size..size, -size..size, -size..size].prop_map(|[x, y, z]| Vec3::new(x, y, z))
+    }
+
+    proptest! {
+        #[test]
+        fn no_sequence_of_wanted_forces_gets_past_any_limit(
+            steps in prop::collection::vec((vector(100.0), vector(3.0), vector(3.0), vector(30.0), 0.0..1e-3), 1..40)
+        ) {
+            let limits = limits();
+            let mut limiter = Limiter::new(limits);
+            let slack = PerPart { linear: 7.5e-5, angular: 7.5e-4 };
+            for (force, torque, v, w, reserve_j) in steps {
+                let motion = HandMotion { linear: v, angular: w };
+                let budget = EnergyBudget { reserve_j, linear: v * 1e-3, angular: w * 1e-3, slack };
+                let mut faults = Faults::NONE;
+                let safe = limiter.limit(HandForce { force, torque }, &motion, Some(&budget), 1e-3, &mut faults);
+                let safe = safe.get();
+                prop_assert!(safe.force.norm() <= limits.force.linear && safe.torque.norm() <= limits.force.angular);
+                prop_assert!(budget.worst_case(safe) <= reserve_j * (1.0 + 1e-9) + 1e-15);
+            }
+        }
+    }
+
+    #[test]
+    fn a_non_finite_force_becomes_zero_and_is_reported() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let mut faults = Faults::NONE;
+            let wanted = HandForce { force: Vec3::new(1.0, bad, 0.0), torque: Vec3::zeros() };
+            let safe = Limiter::new(limits()).limit(wanted, &HandMotion::default(), None, 1e-3, &mut faults);
+            assert_eq!(safe, SafeForce::zero());
+            assert!(faults.contains(Faults::FORCE_INVALID));
+        }
+    }
+
+    #[test]
+    fn the_magnitude_limit_keeps_the_direction() {
+        let wanted = HandForce { force: Vec3::new(30.0, -40.0, 0.0), torque: Vec3::zeros() };
+        let mut limiter = Limiter::new(limits());
+        let mut faults = Faults::NONE;
+        let mut safe = SafeForce::zero();
+        for _ in 0..10 {
+            safe = limiter.limit(wanted, &HandMotion::default(), None, 1e-3, &mut faults);
+        }
+        assert!((safe.get().force - Vec3::new(4.8, -6.4, 0.0)).norm() < 1e-9, "{:?}", safe);
+        assert!(faults.contains(Faults::FORCE_LIMITED) && faults.contains(Faults::SLEW_LIMITED));
+    }
+
+    #[test]
+    fn a_force_may_fall_to_zero_at_once_but_not_jump_to_the_other_side() {
+        let mut force = Vec3::new(-5.0, 0.0, 0.0);
+        assert!(slew(&mut force, &Vec3::new(5.0, 0.0, 0.0), 2.0));
+        assert!((force - Vec3::new(-2.0, 0.0, 0.0)).norm() < 1e-15);
+        let mut force = Vec3::zeros();
+        assert!(!slew(&mut force, &Vec3::new(5.0, 0.0, 0.0), 2.0));
+    }
+
+    #[test]
+    fn pressing_in_against_motion_is_never_limited_by_energy() {
+        // The hand moves in, the wall pushes back: the interval can only take energy from the hand.
+        let budget = EnergyBudget {
+            reserve_j: 0.0,
+            linear: Vec3::new(0.0, 0.0, -1e-4),
+            angular: Vec3::zeros(),
+            slack: PerPart { linear: 7.5e-5, angular: 0.0 },
+        };
+        let mut force = HandForce { force: Vec3::new(0.0, 0.0, 3.0), torque: Vec3::zeros() };
+        assert!(!bound_energy(&mut force, &budget, &limits(), 1e-3));
+    }
+}

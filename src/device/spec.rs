@@ -1,0 +1,73 @@
+//! Facts about a device, as its device file states them, in SI units.
+//!
+//! Thread: any (plain data).
+
+/// A value for the linear and one for the angular degrees of freedom.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PerPart {
+    /// Of translation.
+    pub linear: f64,
+    /// Of rotation.
+    pub angular: f64,
+}
+
+/// What the device may do to a hand. A scene can tighten these, never widen them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Largest force, N, and torque, N·m.
+    pub force: PerPart,
+    /// Fastest rise of the force, N/s, and torque, N·m/s.
+    pub slew: PerPart,
+    /// Largest power given to the hand, W.
+    pub power_w: f64,
+    /// Largest energy reserve the passivity ledger may keep, J: what can be given back without new input.
+    pub reserve_j: f64,
+    /// Speed of the handle above which it is braked, m/s and rad/s.
+    pub speed: PerPart,
+    /// Acceleration the handle cannot exceed in anyone's hand, m/s² and rad/s²: what the energy bound relies on.
+    pub acceleration: PerPart,
+    /// Largest stable closed-loop stiffness at the nominal rate, N/m and N·m/rad.
+    pub stiffness: PerPart,
+    /// Largest stable closed-loop damping, N·s/m and N·m·s/rad.
+    pub damping: PerPart,
+    /// Radius of the workspace, m.
+    pub workspace_radius_m: f64,
+    /// The firmware goes to zero force when it hears nothing for this long, s; `None` when it never does.
+    pub watchdog_s: Option<f64>,
+}
+
+/// The moving parts of the device, for observers and for the simulated device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mechanics {
+    /// Moving mass felt at the handle, kg, and moment of inertia, kg·m².
+    pub inertia: PerPart,
+    /// Viscous friction, N·s/m and N·m·s/rad.
+    pub damping: PerPart,
+    /// Coulomb friction, N and N·m.
+    pub friction: PerPart,
+    /// Step of the position reading, m and rad; zero for continuous.
+    pub quantum: PerPart,
+    /// Ticks between writing a force and its taking effect.
+    pub latency_ticks: u32,
+}
+
+/// Everything in a device file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceSpec {
+    /// Model name as written.
+    pub model: String,
+    /// Driver that talks to it.
+    pub driver: String,
+    /// Rotation is measured.
+    pub rotation_sensed: bool,
+    /// Torque can be applied.
+    pub rotation_actuated: bool,
+    /// Number of buttons.
+    pub buttons: u8,
+    /// Rate of the haptic loop the device is made for, Hz.
+    pub rate_hz: f64,
+    /// What it may do.
+    pub limits: Limits,
+    /// How it moves.
+    pub mechanics: Mechanics,
+}

@@ -1,0 +1,21 @@
+//! One mechanism, many laws: bodies say how they move freely and how compliant they are, constraints say what law they
+//! obey, one solver finds the forces.
+//!
+//! Thread: any (RT safe where it takes slices or the fixed-capacity snapshot).
+//!
+//! ```text
+//!  bodies      A û = b + Hᵀ λ            free motion, compliance, correction     [pmi]
+//!  mechanism   δ = W λ + δ_free          W = T · Σ H A⁻¹ Hᵀ, in m/N              [problem]
+//!  laws        δ, λ obey their law       contact with friction, bilateral, …     [law]
+//!  solver      block Gauss–Seidel, each law solves its own small block exactly   [solver]
+//! ```
+//!
+//! The simulation runs this over slices; the haptic thread runs the same code over a [`MechanismSnapshot`].
+
+mod law;
+mod problem;
+mod snapshot;
+
+pub use law::Law;
+pub use problem::{Block, Problem};
+pub use snapshot::{MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind};

@@ -1,0 +1,153 @@
+//! The newest mechanism as the simulation publishes it: fixed capacity, plain data, whole or not at all.
+//!
+//! Thread: written by simulation, read by haptic (RT).
+//!
+//! Re-solved at the haptic rate as in multirate compliant mechanisms (Peterlik et al. 2011; seed 004). A tool row is
+//! `δ = d·(p + R r) − c + drift·τ + (W λ)`: direction `d`, point `r` fixed to the tool, offset `c`, the scene's own
+//! motion along the row for the time `τ` since the snapshot. Rows between two bodies of the scene have `d = 0`.
+
+use super::{Block, Law};
+use crate::math::{Pose, Vec3};
+use crate::shared::Stamp;
+
+/// Most rows a snapshot holds: 42 contacts. The compliance matrix of this size is 128 KiB.
+pub const MAX_ROWS: usize = 128;
+/// Most blocks a snapshot holds.
+pub const MAX_BLOCKS: usize = 64;
+
+/// How the tool enters a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowKind {
+    /// The tool does not: a row between two bodies of the scene.
+    Scene,
+    /// Position of a point of the tool along a direction.
+    Point,
+    /// Rotation of the tool about a direction, away from the pose the snapshot was built at.
+    Rotation,
+}
+
+/// One row of the mechanism.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// How the tool enters.
+    pub kind: RowKind,
+    /// Unit direction `d` in the world; zero for a row of the scene.
+    pub direction: Vec3,
+    /// Point `r` in the tool's frame (from its centre of mass).
+    pub point_tool: Vec3,
+    /// Offset `c`, m or rad, such that the row's violation with the scene standing still and no force is
+    /// `d·(p + R r) − c` (or `d·φ − c`); for a row of the scene the violation itself with the sign turned.
+    pub offset: f64,
+    /// The scene's own motion of the violation, m/s, as it was at the end of the step.
+    pub drift: f64,
+}
+
+impl Row {
+    /// A row that constrains nothing.
+    pub const EMPTY: Self = Self {
+        kind: RowKind::Scene,
+        direction: Vec3::new(0.0, 0.0, 0.0),
+        point_tool: Vec3::new(0.0, 0.0, 0.0),
+        offset: 0.0,
+        drift: 0.0,
+    };
+}
+
+/// See the module's head.
+#[derive(Clone, Copy)]
+pub struct MechanismSnapshot {
+    /// Which step, and the time its state holds at. Sequence zero: nothing was ever published.
+    pub stamp: Stamp,
+    /// Length of the simulation step behind it, s.
+    pub step_s: f64,
+    /// Pose of the tool the rows were built at.
+    pub pose_world_tool: Pose,
+    /// Number of blocks in use.
+    pub block_count: usize,
+    /// Number of rows in use.
+    pub row_count: usize,
+    /// Blocks that did not fit.
+    pub dropped: u32,
+    /// Laws; the first `block_count` count.
+    pub blocks: [Block; MAX_BLOCKS],
+    /// Rows; the first `row_count` count.
+    pub rows: [Row; MAX_ROWS],
+    /// Compliance of the scene without the tool, m/N, row-major with stride [`MAX_ROWS`].
+    pub compliance: [f64; MAX_ROWS * MAX_ROWS],
+    /// Force of each row at the end of the step, N: a warm start.
+    pub lambda: [f64; MAX_ROWS],
+}
+
+impl MechanismSnapshot {
+    /// A snapshot with nothing in it, never stamped.
+    #[must_use]
+    pub fn empty() -> Self {
+        let block = Block { id: 0, first: 0, law: Law::Bilateral { rows: 1, compliance: 0.0 } };
+        Self {
+            stamp: Stamp::default(),
+            step_s: 0.0,
+            pose_world_tool: Pose::identity(),
+            block_count: 0,
+            row_count: 0,
+            dropped: 0,
+            blocks: [block; MAX_BLOCKS],
+            rows: [Row::EMPTY; MAX_ROWS],
+            compliance: [0.0; MAX_ROWS * MAX_ROWS],
+            lambda: [0.0; MAX_ROWS],
+        }
+    }
+
+    /// The blocks in use.
+    #[must_use]
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks[..self.block_count]
+    }
+
+    /// The rows in use.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.rows[..self.row_count]
+    }
+
+    /// Row `i` of the scene's compliance.
+    #[must_use]
+    pub fn compliance_row(&self, i: usize) -> &[f64] {
+        &self.compliance[i * MAX_ROWS..][..self.row_count]
+    }
+
+    /// True when every number in use is finite and the blocks cover the rows: the door every snapshot passes before
+    /// the haptic thread computes with it.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        if self.block_count > MAX_BLOCKS
+            || self.row_count > MAX_ROWS
+            || !crate::math::pose_is_sound(&self.pose_world_tool)
+        {
+            return false;
+        }
+        let mut next = 0;
+        for block in self.blocks() {
+            if block.first != next || !block.law.is_sound() {
+                return false;
+            }
+            next = block.range().end;
+        }
+        next == self.row_count
+            && self.step_s.is_finite()
+            && self.step_s >= 0.0
+            && self.lambda[..self.row_count].iter().all(|x| x.is_finite())
+            && self.rows().iter().all(Row::is_sound)
+            && (0..self.row_count).all(|i| {
+                // A sum is finite only if no term is NaN or infinite (or it overflows, which is refused as well).
+                self.compliance_row(i).iter().map(|x| x.abs()).sum::<f64>().is_finite()
+                    && self.compliance_row(i)[i] >= 0.0
+            })
+    }
+}
+
+impl Row {
+    fn is_sound(&self) -> bool {
+        let sum = self.direction.iter().chain(self.point_tool.iter()).map(|x| x.abs()).sum::<f64>();
+        (sum + self.offset.abs() + self.drift.abs()).is_finite()
+    }
+}

@@ -1,0 +1,124 @@
+//! What went wrong in one tick, as bits of that tick.
+//!
+//! Thread: any (RT safe).
+
+/// A set of conditions met by a tick. Not log lines: data of the tick they happened in, handled there and recorded.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Faults(u32);
+
+macro_rules! faults {
+    ($($bit:literal $name:ident $text:literal $(#[doc = $doc:literal])+;)*) => {
+        impl Faults {
+            $($(#[doc = $doc])+ pub const $name: Self = Self(1 << $bit);)*
+            /// Every fault with its name as used in JSON, OSC and reports.
+            pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$name, $text)),*];
+        }
+    };
+}
+
+faults! {
+    0 OVERRUN "overrun" /// The tick began more than one period late.
+        ;
+    1 SNAPSHOT_MISSING "snapshot-missing" /// No mechanism has been published yet; no force is rendered.
+        ;
+    2 SNAPSHOT_STALE "snapshot-stale" /// The newest mechanism is older than the hold time; the force fades to zero.
+        ;
+    3 SNAPSHOT_INVALID "snapshot-invalid" /// A mechanism with non-finite or inconsistent numbers was refused; the one before it stays.
+        ;
+    4 SNAPSHOT_OVERFULL "snapshot-overfull" /// The mechanism had more constraints than fit; those least likely to touch were left out.
+        ;
+    5 DEVICE_SILENT "device-silent" /// No sample from the device in this tick.
+        ;
+    6 DEVICE_INVALID "device-invalid" /// The device's sample was not finite or jumped beyond belief; it was ignored.
+        ;
+    7 FORCE_INVALID "force-invalid" /// The computed force was not finite; zero was sent.
+        ;
+    8 FORCE_LIMITED "force-limited" /// The force was scaled down to the magnitude limit.
+        ;
+    9 SLEW_LIMITED "slew-limited" /// The force rose more slowly than computed.
+        ;
+    10 POWER_LIMITED "power-limited" /// The force was scaled down to the power limit.
+        ;
+    11 PASSIVITY_LIMITED "passivity-limited" /// The force was reduced so that no more energy can leave than came in.
+        ;
+    12 SPEED_LIMITED "speed-limited" /// The handle was faster than the speed limit and was braked.
+        ;
+    13 SOLVER_BOUNDED "solver-bounded" /// The local solve used up its iterations or time before it met its tolerance.
+        ;
+    14 SOLVER_FAILED "solver-failed" /// The local solve gave non-finite numbers; the force of this tick was discarded.
+        ;
+    15 ACCELERATION_EXCEEDED "acceleration-exceeded" /// The handle accelerated more than its device file allows, so the energy bound of that tick did not hold in advance.
+        ;
+    16 SIMULATION_DOWN "simulation-down" /// The simulation thread has ended.
+        ;
+}
+
+impl Faults {
+    /// No fault.
+    pub const NONE: Self = Self(0);
+
+    /// The same set with `other` added.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Adds `other`.
+    pub fn set(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// Adds `other` when `condition` holds.
+    pub fn set_if(&mut self, other: Self, condition: bool) {
+        if condition {
+            self.set(other);
+        }
+    }
+
+    /// True when all of `other` is in the set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// True when nothing is in the set.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The set as a number, one bit a fault.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Names of what is in the set.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().filter(move |(fault, _)| self.contains(*fault)).map(|(_, name)| *name)
+    }
+}
+
+impl std::fmt::Debug for Faults {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.names()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_has_its_own_bit_and_name() {
+        let mut seen = Faults::NONE;
+        let mut names = std::collections::BTreeSet::new();
+        for (fault, name) in Faults::ALL {
+            assert_eq!(fault.bits().count_ones(), 1);
+            assert!(!seen.contains(*fault), "{name}");
+            seen.set(*fault);
+            assert!(names.insert(*name));
+        }
+        assert_eq!(seen.names().count(), Faults::ALL.len());
+    }
+}

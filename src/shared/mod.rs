@@ -1,0 +1,22 @@
+//! The wall between threads: everything that may cross it, and the only ways across.
+//!
+//! What crosses is `Copy + Send + 'static` ([`RtPayload`]) and carries a [`Stamp`]. `Copy` excludes `Drop`, so no heap
+//! can cross and none can be freed on the real-time side. State goes through [`latest`] (newest value wins, wait-free
+//! both ways), events through [`ring`] (bounded, counts what it drops).
+
+mod faults;
+mod latest;
+pub mod lifecycle;
+mod ring;
+mod time;
+mod tool;
+
+pub use faults::Faults;
+pub use latest::{LatestReader, LatestWriter, latest};
+pub use ring::{RingReader, RingWriter, ring};
+pub use time::{Clock, ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
+pub use tool::{CouplingLink, ToolSample};
+
+/// What may cross a thread boundary: plain data that can be copied and never needs freeing.
+pub trait RtPayload: Copy + Send + 'static {}
+impl<T: Copy + Send + 'static> RtPayload for T {}
