@@ -61,7 +61,7 @@ impl Path {
             return false;
         }
         // Q = D W D and q = D b with D = diag(1/µ, 1, 1).
-        let d = |r: usize| if r % 3 == 0 { 1.0 / friction(r / 3).unwrap_or(1.0) } else { 1.0 };
+        let d = |r: usize| if r.is_multiple_of(3) { 1.0 / friction(r / 3).unwrap_or(1.0) } else { 1.0 };
         self.q.clear();
         self.q.extend((0..rows * rows).map(|k| d(k / rows) * compliance[k] * d(k % rows)));
         self.shift.clear();

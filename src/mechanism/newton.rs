@@ -90,7 +90,7 @@ pub fn solve_robustly(problem: &Problem<'_>, lambda: &mut [f64], settings: &Sett
     if outcome.residual > settings.tolerance {
         work.load(problem, lambda, 1.0);
         work.best.copy_from_slice(lambda);
-        let mut keep_best = |work: &mut Workspace, lambda: &mut [f64], outcome: &mut Outcome| {
+        let keep_best = |work: &mut Workspace, lambda: &mut [f64], outcome: &mut Outcome| {
             work.store(lambda);
             let residual = residuals(problem, lambda).worst();
             if residual < outcome.residual {
