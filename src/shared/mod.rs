@@ -10,12 +10,14 @@ pub mod lifecycle;
 mod ring;
 mod time;
 mod tool;
+mod view;
 
 pub use faults::Faults;
 pub use latest::{LatestReader, LatestWriter, latest};
 pub use ring::{RingReader, RingWriter, ring};
 pub use time::{Clock, ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
 pub use tool::{CouplingLink, ToolSample};
+pub use view::{MAX_VIEW_BODIES, SceneView};
 
 /// What may cross a thread boundary: plain data that can be copied and never needs freeing.
 pub trait RtPayload: Copy + Send + 'static {}
