@@ -3,7 +3,7 @@
 //! Thread: any (RT safe but for construction and cloning).
 //!
 //! Wraps `hdrhistogram` with fixed bounds. Its growing form allocates when a value exceeds the range; its saturating
-//! record on a fixed range only clamps and counts (checked with a counting test below), so there is no reason to write
+//! record on a fixed range only clamps and counts (its size is checked below), so there is no reason to write
 //! a second one. The wrapper adds what a latency figure needs: the exact maximum, which the buckets would round up and
 //! the clamp would hide.
 

@@ -22,11 +22,21 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> MonoNs {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `time` is a valid timespec to write to. The call cannot fail for this clock; were it to, it reads zero.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-        MonoNs(time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64)
+        MonoNs(read_clock(libc::CLOCK_MONOTONIC))
     }
+}
+
+/// Time the calling thread has spent on a processor, ns.
+#[must_use]
+pub fn thread_busy_ns() -> u64 {
+    read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn read_clock(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec to write to. The call cannot fail for these clocks; were it to, it reads zero.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
 }
 
 /// Blocks until the monotonic clock has reached `until`. A signal does not end the sleep: the instant is absolute, so
