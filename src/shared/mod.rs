@@ -5,17 +5,24 @@
 //! both ways), events through [`ring`] (bounded, counts what it drops).
 
 mod faults;
+mod lateness;
 mod latest;
 pub mod lifecycle;
+mod pacer;
+pub mod realtime;
 mod ring;
 mod time;
 mod tool;
+mod view;
 
 pub use faults::Faults;
+pub use lateness::{DurationFigures, DurationHistogram};
 pub use latest::{LatestReader, LatestWriter, latest};
+pub use pacer::{Pacer, RateError, Wait};
 pub use ring::{RingReader, RingWriter, ring};
 pub use time::{Clock, ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
 pub use tool::{CouplingLink, ToolSample};
+pub use view::{MAX_VIEW_BODIES, SceneView};
 
 /// What may cross a thread boundary: plain data that can be copied and never needs freeing.
 pub trait RtPayload: Copy + Send + 'static {}
