@@ -13,6 +13,7 @@
 //! The simulation runs this over slices; the haptic thread runs the same code over a [`MechanismSnapshot`].
 
 mod law;
+pub mod pmi;
 mod problem;
 mod snapshot;
 
