@@ -16,6 +16,7 @@ mod contact;
 mod interior;
 mod law;
 pub mod newton;
+pub mod pmi;
 mod problem;
 pub mod samples;
 mod snapshot;
