@@ -11,6 +11,7 @@
 
 pub mod bench;
 pub mod device;
+pub mod haptic;
 pub mod math;
 pub mod mechanism;
 pub mod shared;

@@ -58,6 +58,13 @@ impl RigidInertia {
         0.5 * (self.mass_kg * v.norm_squared() + w.dot(&(self.inertia_body * w)))
     }
 
+    /// `M⁻¹`.
+    #[must_use]
+    pub fn inverse_matrix(&self) -> Mat6 {
+        let angular = self.inertia_body.cholesky().map_or_else(Mat3::zeros, |factor| factor.inverse());
+        blocks(&(Mat3::identity() / self.mass_kg), &angular)
+    }
+
     /// `M`.
     fn matrix(&self) -> Mat6 {
         blocks(&(Mat3::identity() * self.mass_kg), &self.inertia_body)
@@ -205,6 +212,23 @@ impl RigidBody {
         let position = &self.pose_world_body.translation.vector;
         let potential_j = self.gravity.energy_j(self.inertia.mass_kg, position) + self.stored.value();
         self.ledger.record(&flow, self.inertia.kinetic_j(&self.twist), potential_j);
+    }
+
+    /// Puts the body somewhere else, with a fresh ledger.
+    pub fn place(&mut self, pose_world_body: Pose, twist: Twist) {
+        *self = Self::new(self.inertia, self.gravity, self.coriolis, pose_world_body, twist);
+    }
+
+    /// Gives the body another twist at once, as an impulse of contact does; the kinetic energy it loses is booked as
+    /// contact work.
+    pub fn strike(&mut self, twist: Twist) {
+        let kinetic_j = self.inertia.kinetic_j(&twist);
+        let flow = EnergyFlow {
+            contact_work_j: kinetic_j - self.inertia.kinetic_j(&self.twist),
+            ..EnergyFlow::default()
+        };
+        self.twist = twist;
+        self.ledger.record(&flow, kinetic_j, self.ledger.potential_j());
     }
 
     /// Without a coupling `A` falls into a multiple of the identity and a 3×3 block `(2/T) B`, `B = J − S(h) T/2`.

@@ -1,0 +1,169 @@
+//! The passivity ledger: every joule that crosses the handle, and how many may still be given.
+//!
+//! Thread: haptic (RT).
+//!
+//! Ports and bounds. Between two readings the device holds one force `f`, so that the work given to the hand is
+//! `f·Δx` exactly, whatever the hand does in between; there is no error of integration. Two things are uncertain:
+//!
+//! * Readings are rounded: `x = x_read + e`, `‖e‖ ≤ q`. Summed by parts, `Σ f_k·(e_{k+1} − e_k)` is at most
+//!   `Σ ‖f_k − f_{k−1}‖ q + ‖f_last‖ q`; the ledger books that much as given.
+//! * The coming interval is not known yet. The handle's acceleration is bounded by its device file, so
+//!   `‖Δx_next − Δx_last‖ ≤ a_max T²`, and with the rounding of the two readings in `Δx_last` the next displacement lies in
+//!   a ball of radius `ρ = a_max T² + 2q` about it, `(j + 1) a_max T² + 2q` for an interval `j` ticks ahead.
+//!
+//! With forces chosen inside the [`EnergyBudget`] made from this (time-domain passivity control, Hannaford and Ryu 2002,
+//! with the bound taken before the fact instead of a correction after it), the hand never gets out more than it put in,
+//! for true positions and for every motion the acceleration bound allows.
+
+use crate::device::{EnergyBudget, HandForce, Limits, Mechanics, PerPart, SafeForce};
+use crate::math::{Pose, Vec3, log_so3};
+use crate::shared::Faults;
+
+/// Most ticks of latency between command and effect that the ledger can account for.
+pub const MAX_LATENCY_TICKS: usize = 7;
+
+/// See the file's head.
+#[derive(Clone, Copy, Debug)]
+pub struct Ledger {
+    rounding: PerPart,
+    acceleration: PerPart,
+    cap_j: f64,
+    latency: usize,
+    /// Forces under way, oldest first: `[0]` acts in the interval that the next reading ends.
+    under_way: [HandForce; MAX_LATENCY_TICKS + 1],
+    /// The force that acted until the last reading.
+    acted: HandForce,
+    last_pose: Option<Pose>,
+    last_move: (Vec3, Vec3),
+    account: Account,
+}
+
+/// The figures of the ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Account {
+    /// Energy the hand has certainly put in and not got back, capped, J.
+    pub reserve_j: f64,
+    /// Energy put in by the hand minus energy given to it, by the readings, J.
+    pub balance_j: f64,
+    /// Lowest balance so far, J.
+    pub balance_min_j: f64,
+    /// Energy put in, J.
+    pub taken_j: f64,
+    /// Energy given, J.
+    pub given_j: f64,
+}
+
+impl Ledger {
+    /// An empty ledger for a device.
+    #[must_use]
+    pub fn new(limits: &Limits, mechanics: &Mechanics) -> Self {
+        // Rounding to the nearest step errs by half a step on each of three axes.
+        let rounding = |step: f64| 0.5 * 3f64.sqrt() * step;
+        Self {
+            rounding: PerPart {
+                linear: rounding(mechanics.quantum.linear),
+                angular: rounding(mechanics.quantum.angular),
+            },
+            acceleration: limits.acceleration,
+            cap_j: limits.reserve_j,
+            latency: (mechanics.latency_ticks as usize).min(MAX_LATENCY_TICKS),
+            under_way: [HandForce::zero(); MAX_LATENCY_TICKS + 1],
+            acted: HandForce::zero(),
+            last_pose: None,
+            last_move: (Vec3::zeros(), Vec3::zeros()),
+            account: Account::default(),
+        }
+    }
+
+    /// The figures so far.
+    #[must_use]
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Books the interval that ended with this reading.
+    pub fn observe(&mut self, pose_device_handle: &Pose, period_s: f64, faults: &mut Faults) {
+        let acting = self.take_acting();
+        let Some(last) = self.last_pose.replace(*pose_device_handle) else {
+            self.last_move = (Vec3::zeros(), Vec3::zeros());
+            return;
+        };
+        let linear = pose_device_handle.translation.vector - last.translation.vector;
+        let angular = log_so3(&(pose_device_handle.rotation * last.rotation.inverse()));
+        let square = period_s * period_s;
+        let beyond = |change: Vec3, bound: f64, rounding: f64| change.norm() > bound * square + 4.0 * rounding + 1e-12;
+        faults.set_if(
+            Faults::ACCELERATION_EXCEEDED,
+            beyond(linear - self.last_move.0, self.acceleration.linear, self.rounding.linear)
+                | beyond(angular - self.last_move.1, self.acceleration.angular, self.rounding.angular),
+        );
+        self.book(acting.force.dot(&linear) + acting.torque.dot(&angular));
+        self.last_move = (linear, angular);
+    }
+
+    /// Books an interval whose end was not read: the worst it can have been.
+    pub fn observe_nothing(&mut self, period_s: f64) {
+        let acting = self.take_acting();
+        if self.last_pose.take().is_some() {
+            self.book(self.ball(0, period_s, 0.0).worst_case(&acting).max(0.0));
+        }
+        self.last_move = (Vec3::zeros(), Vec3::zeros());
+    }
+
+    /// What the force chosen now may give in the interval it will act in.
+    #[must_use]
+    pub fn budget(&self, period_s: f64) -> EnergyBudget {
+        // Rounding of the reading this interval starts from, against the force that acted before it.
+        let mut certain = self.account.reserve_j - self.rounding_of(&self.acted, &HandForce::zero());
+        // Forces already under way act first.
+        for ahead in 0..self.latency {
+            certain -= self.ball(ahead, period_s, 0.0).worst_case(&self.under_way[ahead]);
+        }
+        self.ball(self.latency, period_s, certain)
+    }
+
+    /// Takes note of the force sent in this tick.
+    pub fn commit(&mut self, force: &SafeForce) {
+        let previous = if self.latency == 0 { self.under_way[0] } else { self.under_way[self.latency - 1] };
+        let rounding = self.rounding_of(force.get(), &previous);
+        self.account.reserve_j -= rounding;
+        self.under_way[self.latency] = *force.get();
+    }
+
+    /// Displacements that interval `ahead` can bring.
+    fn ball(&self, ahead: usize, period_s: f64, reserve_j: f64) -> EnergyBudget {
+        let slack = |bound: f64, rounding: f64| (ahead + 1) as f64 * bound * period_s * period_s + 2.0 * rounding;
+        EnergyBudget {
+            reserve_j,
+            linear: self.last_move.0,
+            angular: self.last_move.1,
+            slack: PerPart {
+                linear: slack(self.acceleration.linear, self.rounding.linear),
+                angular: slack(self.acceleration.angular, self.rounding.angular),
+            },
+        }
+    }
+
+    /// `‖f − g‖ q`, both parts.
+    fn rounding_of(&self, f: &HandForce, g: &HandForce) -> f64 {
+        (f.force - g.force).norm() * self.rounding.linear + (f.torque - g.torque).norm() * self.rounding.angular
+    }
+
+    /// The force that acted until now; the queue moves up.
+    fn take_acting(&mut self) -> HandForce {
+        let acting = self.under_way[0];
+        if self.latency > 0 {
+            self.under_way.copy_within(1..=self.latency, 0);
+        }
+        self.acted = acting;
+        acting
+    }
+
+    fn book(&mut self, given_j: f64) {
+        let account = &mut self.account;
+        account.balance_j -= given_j;
+        account.balance_min_j = account.balance_min_j.min(account.balance_j);
+        if given_j > 0.0 { account.given_j += given_j } else { account.taken_j -= given_j }
+        account.reserve_j = (account.reserve_j - given_j).min(self.cap_j);
+    }
+}
