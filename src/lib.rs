@@ -9,6 +9,7 @@
 //!
 //! Modules are declared in the order of that walk; `ARCHITECTURE.md` says what each may import.
 
+pub mod bench;
 pub mod device;
 pub mod math;
 pub mod mechanism;

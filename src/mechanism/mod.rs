@@ -12,10 +12,16 @@
 //!
 //! The simulation runs this over slices; the haptic thread runs the same code over a [`MechanismSnapshot`].
 
+mod contact;
+mod interior;
 mod law;
+pub mod newton;
 mod problem;
+pub mod samples;
 mod snapshot;
+pub mod solver;
 
+pub use contact::{Mode, solve_contact};
 pub use law::Law;
 pub use problem::{Block, Problem};
 pub use snapshot::{MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind};

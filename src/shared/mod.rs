@@ -5,15 +5,20 @@
 //! both ways), events through [`ring`] (bounded, counts what it drops).
 
 mod faults;
+mod lateness;
 mod latest;
 pub mod lifecycle;
+mod pacer;
+pub mod realtime;
 mod ring;
 mod time;
 mod tool;
 mod view;
 
 pub use faults::Faults;
+pub use lateness::{DurationFigures, DurationHistogram};
 pub use latest::{LatestReader, LatestWriter, latest};
+pub use pacer::{Pacer, RateError, Wait};
 pub use ring::{RingReader, RingWriter, ring};
 pub use time::{Clock, ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
 pub use tool::{CouplingLink, ToolSample};
