@@ -38,7 +38,8 @@ impl Mapping {
     #[must_use]
     pub fn pose_to_scene(&self, pose_device_handle: &Pose) -> Pose {
         let base = &self.pose_world_device;
-        let position = base.translation.vector + base.rotation * pose_device_handle.translation.vector * self.motion_scale;
+        let position =
+            base.translation.vector + base.rotation * pose_device_handle.translation.vector * self.motion_scale;
         Pose::from_parts(position.into(), base.rotation * pose_device_handle.rotation)
     }
 
