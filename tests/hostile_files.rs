@@ -6,7 +6,7 @@
 
 use hapticd::files::{Look, Report, config, device_file};
 
-/// A kind of file: its reader, good files of it, and keys and values that its reader looks at.
+/// A kind of file: its reader with claims about what it accepts, good files of it, and its format line.
 struct Kind {
     name: &'static str,
     parse: fn(&[u8]) -> Result<Report, Report>,

@@ -13,7 +13,7 @@
 
 use super::diagnostic::{Problem, Problems, nearest, quote, suggest};
 use super::field::{Field, State};
-use super::quantity::{Dimension, parse_quantity, parse_unit};
+use super::quantity::{Dimension, QuantityError, parse_quantity, parse_unit};
 use crate::math::Vec3;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -197,11 +197,17 @@ impl<'d> Table<'d> {
     /// A quantity, or `word` for none.
     pub fn quantity_or_word<'t>(&'t self, key: &str, dimension: Dimension, word: &str) -> Field<'t, 'd, Option<f64>> {
         let kind = format!("{}, or \"{word}\"", kind_of_quantity(dimension));
-        let read = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
+        let read = |value: &'d Spanned<DeValue<'d>>| match value.get_ref() {
             DeValue::String(text) if text == word => Some(None),
+            DeValue::String(text) if parse_quantity(text, dimension) == Err(QuantityError::NotANumber) => {
+                let message = format!("`{key}` needs {}, or \"{word}\"", dimension.name());
+                self.refuse(
+                    Problem::error(value.span(), message).label("neither of them").help(format!("write {kind}")),
+                )
+            }
             _ => self.read_quantity(key, value, dimension).map(Some),
         };
-        self.field(key, kind, read).of(dimension)
+        self.field(key, kind.clone(), read).of(dimension)
     }
 
     /// Three quantities of `dimension`.
@@ -407,7 +413,7 @@ impl<'d> Table<'d> {
         key: &str,
         value: &Spanned<DeValue<'_>>,
         dimension: Dimension,
-        error: &super::quantity::QuantityError,
+        error: &QuantityError,
     ) -> Option<T> {
         let (message, label, help) = error.explain(key, dimension);
         self.refuse(Problem::error(value.span(), message).label(label).help(help))

@@ -157,7 +157,7 @@ fn each_kind_of_mistake_in_a_device_is_told_apart() {
         ("\"simulated\"", "7", "`driver` needs a text, not a number"),
         ("\"1 kHz\"", "\"50 Hz\"", "`rate` must be at least 100 Hz"),
         ("\"none\"", "\"1 ms\"", "`watchdog` is shorter than two ticks of the loop"),
-        ("\"none\"", "\"never\"", "`watchdog` needs a time"),
+        ("\"none\"", "\"never\"", "`watchdog` needs a time, or \"none\""),
         ("\"0 ms\"", "\"1.5 ms\"", "`latency` is no whole number of ticks: it is taken as 2"),
         ("sensed = false", "sensed = 0", "`sensed` needs true or false, not a number"),
         ("sensed = true, ", "sensed = false, ", "hapticd needs a device that senses position and gives force"),
