@@ -9,9 +9,10 @@
 //!
 //! Modules are declared in the order of that walk; `ARCHITECTURE.md` says what each may import.
 
-pub mod bench;
+pub mod math;
+pub mod shared;
+pub mod mechanism;
 pub mod device;
 pub mod haptic;
-pub mod math;
-pub mod mechanism;
-pub mod shared;
+pub mod files;
+pub mod bench;
