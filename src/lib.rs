@@ -10,6 +10,7 @@
 //! Modules are declared in the order of that walk; `ARCHITECTURE.md` says what each may import.
 
 pub mod device;
+pub mod geometry;
 pub mod math;
 pub mod mechanism;
 pub mod shared;
