@@ -14,5 +14,7 @@ pub mod shared;
 pub mod mechanism;
 pub mod device;
 pub mod haptic;
+pub mod geometry;
+pub mod collision;
 pub mod files;
 pub mod bench;

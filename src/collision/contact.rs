@@ -1,0 +1,113 @@
+//! Contact candidates of two placed shapes: the features of each against the surface of the other.
+//!
+//! Thread: simulation or collision (no heap, pure).
+//!
+//! What is not reported, and how deep it can get. (a) The place of greatest depth among all features is always reported:
+//! merging keeps the deeper of two, thinning begins with the deepest. So nothing unreported is deeper than what is, and
+//! a place that was left out and sinks becomes the deepest, and is reported, at the next look: it can get deeper than
+//! the deepest reported by one look's motion at most. (b) A merged place lies within 2 % of the smaller shape from a
+//! reported one whose normal is within 8° of its own; moved as one body through a small angle φ it sinks by no more than
+//! that distance times φ relative to it. (c) Between samples of a rim or, on a surface that is not convex, an edge, a
+//! second minimum can hide; the distance is 1-Lipschitz, so it is deeper than its neighbours by half an interval at most
+//! (`minimum`). On convex surfaces edges have a single minimum and none can hide.
+//!
+//! When the core of a feature is sharp (a corner, an edge, a rim) and inside the other solid, the normal is that of the
+//! nearest face, or the balance of two: right while the depth is small against the shapes.
+
+use super::minimum::{Hit, touch};
+use super::select::{MAX_PER_PAIR, Place, Places};
+use super::{Candidate, Candidates, Side};
+use crate::geometry::{Feature, Surface};
+use crate::math::{Pose, Vec3};
+
+/// A shape of a body where it is now.
+#[derive(Clone, Copy)]
+pub struct Placed<'a> {
+    /// The surface.
+    pub surface: &'a dyn Surface,
+    /// Its features, in the frame of the shape.
+    pub features: &'a [Feature],
+    /// Index of the body it belongs to.
+    pub body: u16,
+    /// Where the body is.
+    pub pose_world_body: Pose,
+    /// Where the shape is on the body.
+    pub pose_body_shape: Pose,
+}
+
+impl Placed<'_> {
+    fn pose_world_shape(&self) -> Pose {
+        self.pose_world_body * self.pose_body_shape
+    }
+}
+
+/// Adds the candidates of one pair with a gap below `margin` to `out`, at most [`MAX_PER_PAIR`].
+pub fn collide(pair: u16, a: &Placed<'_>, b: &Placed<'_>, margin: f64, out: &mut Candidates) {
+    let size = a.surface.bounding_sphere().radius.min(b.surface.bounding_sphere().radius);
+    let mut places = Places::new(size);
+    one_way(pair, Side::B, a, b, margin, &mut places);
+    one_way(pair, Side::A, b, a, margin, &mut places);
+    let found = places.len();
+    let (to_a, to_b) = (a.pose_world_body.inverse(), b.pose_world_body.inverse());
+    let kept = places.keep(MAX_PER_PAIR, margin);
+    out.thinned += (found - kept.len()) as u32;
+    for place in kept {
+        let point_b_world = place.point_a - place.normal * place.gap;
+        let owner = if place.surface == Side::A { &to_a } else { &to_b };
+        out.push(Candidate {
+            id: place.id,
+            pair,
+            body_a: a.body,
+            body_b: b.body,
+            point_a: to_a.rotation * place.point_a + to_a.translation.vector,
+            point_b: to_b.rotation * point_b_world + to_b.translation.vector,
+            normal: place.normal,
+            normal_local: owner.rotation * place.normal,
+            surface: place.surface,
+            gap: place.gap,
+        });
+    }
+    out.overflow += places.overflow;
+}
+
+/// Features of `holder` against the surface of `target`, which is side `surface` of the pair.
+fn one_way(pair: u16, surface: Side, holder: &Placed<'_>, target: &Placed<'_>, margin: f64, places: &mut Places) {
+    let pose_world_target = target.pose_world_shape();
+    let pose_target_holder = pose_world_target.inv_mul(&holder.pose_world_shape());
+    for (index, feature) in holder.features.iter().enumerate() {
+        let local = feature.transformed(&pose_target_holder);
+        let radius = match local {
+            Feature::Point { radius, .. } | Feature::Segment { radius, .. } => radius,
+            Feature::Circle { .. } => 0.0,
+        };
+        for sheet in 0..target.surface.sheet_count() {
+            touch(&local, target.surface, sheet, margin + radius, &mut |hit: Hit| {
+                let id = identity(pair, surface, sheet, index, hit.branch);
+                places.push(place(&hit, radius, surface, id, &pose_world_target));
+            });
+        }
+    }
+}
+
+/// A hit, found in the frame of the surface's shape, in world terms.
+fn place(hit: &Hit, radius: f64, surface: Side, id: u64, pose_world_target: &Pose) -> Place {
+    let outward = pose_world_target.rotation * hit.normal;
+    let core = pose_world_target.rotation * hit.point + pose_world_target.translation.vector;
+    let on_feature: Vec3 = core - outward * radius;
+    let gap = hit.gap - radius;
+    match surface {
+        Side::B => Place { id, surface, point_a: on_feature, normal: outward, gap },
+        // The surface is A's: its normal points at B, and A's point is the one on the surface.
+        Side::A => Place { id, surface, point_a: on_feature - outward * gap, normal: -outward, gap },
+    }
+}
+
+/// 16 bits pair, 1 bit side, 7 bits sheet, 32 bits feature, 8 bits branch.
+fn identity(pair: u16, surface: Side, sheet: usize, feature: usize, branch: u8) -> u64 {
+    let side = u64::from(surface == Side::A);
+    u64::from(pair) << 48
+        | side << 47
+        | (sheet as u64 & 0x7f) << 40
+        | (feature as u64 & 0xffff_ffff) << 8
+        | u64::from(branch)
+}
