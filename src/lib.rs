@@ -16,5 +16,6 @@ pub mod device;
 pub mod haptic;
 pub mod geometry;
 pub mod collision;
+pub mod sim;
 pub mod files;
 pub mod bench;
