@@ -1,5 +1,5 @@
-//! Baselines: the integrators that PMI is compared with in tests and benches, on the same systems and inputs. No body of
-//! hapticd moves by them.
+//! Baselines: the integrators that PMI is compared with in tests and benches, on the same systems and inputs. No body
+//! of hapticd moves by them.
 //!
 //! Thread: any (storage is taken at construction; steps do not allocate).
 //!

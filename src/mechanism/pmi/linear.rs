@@ -4,13 +4,14 @@
 //!
 //! Seed 000 §II-B, eqs 3–4: `A v̂ = 2M v/T − K x + f`, `A = 2M/T + D + K T/2`, `x⁺ = x + T v̂`, `v⁺ = 2v̂ − v`.
 //!
-//! Round-off. A residual `r` left in `v̂` changes the energy of the step by `T v̂ᵀr`. A good solve leaves `r ~ ε |A||v̂|`, but
-//! where a stiff chain moves almost as one piece `v̂ᵀ|A||v̂|` exceeds `v̂ᵀA v̂` by many powers of ten: stretching is a small
-//! difference of large motions, in `v̂` as in `x⁺`. In plain arithmetic a chain with masses from 1 to 1e-6 kg and springs
-//! from 1e2 to 1e9 N/m is off by 4e-8 of its energy after 1e6 steps. With [`Accuracy::Compensated`] `x` and `v̂` are carried
-//! in two parts, `r` is formed in two parts from the definition (never from the rounded `A`), and the solve is repeated on
-//! it, each pass shrinking `r` by `ε` times the condition of `A` scaled to unit diagonal: 4e-14. Velocities need one part
-//! only, as the kinetic energy is no small difference of large terms.
+//! Round-off. A residual `r` left in `v̂` changes the energy of the step by `T v̂ᵀr`. A good solve leaves
+//! `r ~ ε|A||v̂|`, but where a stiff chain moves almost as one piece `v̂ᵀ|A||v̂|` exceeds `v̂ᵀA v̂` by many powers of ten:
+//! stretching is a small difference of large motions, in `v̂` as in `x⁺`. In plain arithmetic a chain with masses from
+//! 1 to 1e-6 kg and springs from 1e2 to 1e9 N/m is off by 4e-8 of its energy after 1e6 steps. With
+//! [`Accuracy::Compensated`] `x` and `v̂` are carried in two parts, `r` is formed in two parts from the definition
+//! (never from the rounded `A`), and the solve is repeated on it, each pass shrinking `r` by `ε` times the condition
+//! of `A` scaled to unit diagonal: 4e-14. Velocities need one part only, as the kinetic energy is no small difference
+//! of large terms.
 
 use nalgebra::DMatrix;
 use thiserror::Error;
@@ -94,13 +95,14 @@ impl LinearSystem {
 pub enum Accuracy {
     /// One solve in plain arithmetic: for systems whose stiffnesses and masses lie within a few powers of ten.
     Plain,
-    /// State in two parts and repeated solves: energy to round-off for any masses and springs, at some ten times the cost.
+    /// State in two parts and repeated solves: energy to round-off for any masses and springs, at several times the
+    /// arithmetic.
     Compensated,
 }
 
 impl Accuracy {
-    /// Solves per step. The second pass of the compensated solve shrinks the residual from round-off of `|A||v̂|` to below
-    /// that of the energy; a third gains nothing more on the chains of `tests/pmi.rs`.
+    /// Solves per step. The second pass of the compensated solve shrinks the residual from round-off of `|A||v̂|` to
+    /// below that of the energy; a third gains nothing more on the chains of `tests/pmi.rs`.
     fn passes(self) -> usize {
         match self {
             Self::Plain => 1,
@@ -222,7 +224,8 @@ impl LinearBody {
         }
         self.force.copy_from_slice(force);
         self.contact.fill(0.0);
-        // From zero, not from `v`: in stiff systems `v̂` is a small number beside `v`, and would keep only its last digits.
+        // From zero, not from `v`: in stiff systems `v̂` is a small number beside `v`, and would keep only its last
+        // digits.
         self.midpoint_parts.fill(Twofold::default());
         for _ in 0..self.accuracy.passes() {
             self.improve_midpoint();

@@ -8,9 +8,9 @@
 //!  A V̂ = 2M V_k/T + F − K X_k,   A = 2M/T + C + D + K T/2,   V_{k+1} = 2V̂ − V_k,   pose_{k+1} = pose_k · exp(T V̂)
 //! ```
 //!
-//! Energy. `V̂ᵀC V̂ = 0` for every `h`, so that the kinetic energy changes by the work of the forces and nothing else, at
-//! any step. A body without a coupling is computed in increments, `V̂ = V_k + A⁻¹(F + h × ω_k)`: what does not change stays
-//! exact.
+//! Energy. `V̂ᵀC V̂ = 0` for every `h`, so that the kinetic energy changes by the work of the forces and nothing else,
+//! at any step. A body without a coupling is computed in increments, `V̂ = V_k + A⁻¹(F + h × ω_k)`: what does not
+//! change stays exact.
 //!
 //! Angular momentum depends on `h`, see [`Coriolis`]. In all cases the rotation advances by the exponential, not by the
 //! Cayley map, so that spinning about a fixed axis is exact in angle; the price is that the direction of the angular
@@ -68,8 +68,8 @@ impl RigidInertia {
 /// Which angular momentum `h` the gyroscopic term is built with. Kinetic energy does not depend on the choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coriolis {
-    /// `h = J ω̂` of the free motion: second order; without forces the length of the angular momentum is kept to round-off
-    /// while `T |ω| < 1`. A contact that turns the body during the step is not in `h`.
+    /// `h = J ω̂` of the free motion: second order; without forces the length of the angular momentum is kept to
+    /// round-off while `T |ω| < 1`. A contact that turns the body during the step is not in `h`.
     #[default]
     Midpoint,
     /// `h = J ω_k`, as in seed 001 eq. 1: first order. The length of the angular momentum grows by `T²‖h × ω̂‖²` a step
@@ -84,7 +84,8 @@ pub struct Coupling {
     pub damping: Mat6,
     /// `K`, symmetric positive semi-definite.
     pub stiffness: Mat6,
-    /// `X_k`: displacement of the body from the anchor at the start of the step, as [`crate::math::displacement`] gives it.
+    /// `X_k`: displacement of the body from the anchor at the start of the step, as [`crate::math::displacement`]
+    /// gives it.
     pub displacement: Vec6,
     /// Twist of the anchor over the step.
     pub anchor_twist: Twist,
@@ -167,8 +168,8 @@ impl RigidBody {
         &self.ledger
     }
 
-    /// Begins a step of `step_s` under `wrench` (gravity is added) and, if given, a coupling. `None` when the step is not
-    /// a positive time or the outcome would not be finite.
+    /// Begins a step of `step_s` under `wrench` (gravity is added) and, if given, a coupling. `None` when the step is
+    /// not a positive time or the outcome would not be finite.
     #[must_use]
     pub fn prepare(&self, wrench: &Wrench, coupling: Option<&Coupling>, step_s: f64) -> Option<RigidStep> {
         if !(step_s > 0.0 && step_s.is_finite()) {
@@ -251,8 +252,8 @@ impl RigidBody {
         spin
     }
 
-    /// With a coupling the full 6×6 system; the momentum at the midpoint comes from one step with that at the start, which
-    /// is enough for second order (the coupling's torque leaves no momentum to be kept).
+    /// With a coupling the full 6×6 system; the momentum at the midpoint comes from one step with that at the start,
+    /// which is enough for second order (the coupling's torque leaves no momentum to be kept).
     fn prepare_coupled(&self, total: &Wrench, coupling: &Coupling, step_s: f64) -> Option<(Mat6, Mat6, Twist)> {
         let base = self.inertia.matrix() * (2.0 / step_s) + coupling.damping + coupling.stiffness * (0.5 * step_s);
         let (_, w) = split(&self.twist);

@@ -3,16 +3,16 @@
 //! Thread: any (RT safe: bounded iterations, no allocation).
 //!
 //! `2m (v̂ − v)/T + d v̂ + (U(x + T v̂) − U(x))/(T v̂) = f` (see `element` for the quotient). Times `T v̂` this reads
-//! `ΔE = T f v̂ − T d v̂²`: any root of it is a passive step. Where `U` is bounded below the left side grows like `2m v̂/T`
-//! both ways, so that a bracket always exists; with a large step in a potential that is not convex there may be several
-//! roots, of which one near the motion in the linearised potential is taken.
+//! `ΔE = T f v̂ − T d v̂²`: any root of it is a passive step. Where `U` is bounded below the left side grows like
+//! `2mv̂/T` both ways, so that a bracket always exists; with a large step in a potential that is not convex there may be
+//! several roots, of which one near the motion in the linearised potential is taken.
 
 use super::{EnergyFlow, EnergyLedger, Potential};
 
 /// Doublings of the search interval: reaches 2⁶⁰ times the first guess of the speed.
 const MAX_DOUBLINGS: usize = 60;
-/// Newton or bisection steps. Every second one halves the bracket or the step, and 53 halvings exhaust a number's digits;
-/// the rest is for brackets much wider than the root.
+/// Newton or bisection steps. Every second one halves the bracket or the step, and 53 halvings exhaust a number's
+/// digits; the rest is for brackets much wider than the root.
 const MAX_ITERATIONS: usize = 200;
 
 /// A mass on a line (or an inertia about an axis).
@@ -52,9 +52,9 @@ impl ScalarBody {
         &self.ledger
     }
 
-    /// One step in `potential`, against `damping` (N·s/m), under `force_n`. Returns the midpoint velocity; `None`, with the
-    /// body left as it was, when no root is found, which takes an input that is not finite, a negative damping, or a
-    /// potential without a lower bound.
+    /// One step in `potential`, against `damping` (N·s/m), under `force_n`. Returns the midpoint velocity; `None`,
+    /// with the body left as it was, when no root is found, which takes an input that is not finite, a negative
+    /// damping, or a potential without a lower bound.
     pub fn step(&mut self, potential: &impl Potential, damping: f64, force_n: f64, step_s: f64) -> Option<f64> {
         if !(step_s > 0.0 && step_s.is_finite()) {
             return None;
@@ -90,8 +90,8 @@ impl<P: Potential> Equation<'_, P> {
             - self.force_n
     }
 
-    /// Derivative of the residual. That of the mean slope is `(U′(x⁺) − mean)/(x⁺ − x)`, with the limit `½ U″`, which also
-    /// serves where the difference has no digits left.
+    /// Derivative of the residual. That of the mean slope is `(U′(x⁺) − mean)/(x⁺ − x)`, with the limit `½ U″`, which
+    /// also serves where the difference has no digits left.
     fn derivative(&self, midpoint: f64) -> f64 {
         let (from, to) = (self.body.position, self.body.position + self.step_s * midpoint);
         let (end, mean) = (self.potential.slope(to), self.potential.mean_slope(from, to));
