@@ -71,6 +71,8 @@ impl AdaptiveWindow {
             age[i] = self.at[0].since(self.at[i]) as f64 / NS_PER_S as f64;
             value[i] = self.value[i] - self.value[0];
         }
+        // Rounded readings stray by exactly `q` again and again; rounding in here must not decide those cases.
+        let bound = self.error_bound * (1.0 + 1e-9);
         let (mut velocity, mut sums) = (0.0, [0.0; 4]);
         for length in 2..=self.count {
             let end = length - 1;
@@ -78,7 +80,7 @@ impl AdaptiveWindow {
                 Fit::End => (0.0, -value[end] / age[end]),
                 Fit::Best => least_squares(&mut sums, age[end], value[end], length),
             };
-            let explained = (0..length).all(|i| (value[i] - (intercept - slope * age[i])).abs() <= self.error_bound);
+            let explained = (0..length).all(|i| (value[i] - (intercept - slope * age[i])).abs() <= bound);
             // Two samples always lie on a line; rounding in the fit must not reject them.
             if length > 2 && !explained {
                 break;
