@@ -163,7 +163,11 @@ impl Ledger {
         let account = &mut self.account;
         account.balance_j -= given_j;
         account.balance_min_j = account.balance_min_j.min(account.balance_j);
-        if given_j > 0.0 { account.given_j += given_j } else { account.taken_j -= given_j }
+        if given_j > 0.0 {
+            account.given_j += given_j
+        } else {
+            account.taken_j -= given_j
+        }
         account.reserve_j = (account.reserve_j - given_j).min(self.cap_j);
     }
 }

@@ -118,7 +118,7 @@ impl SimData {
     }
 
     fn with_service(model: &SimModel, service: Service) -> Self {
-        let gravity = Gravity::new(model.gravity);
+        let gravity = Gravity { acceleration: model.gravity };
         let body = |body: &super::BodyModel| match body.motion {
             Motion::Fixed => None,
             Motion::Free(inertia) => {
@@ -186,9 +186,8 @@ fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
         shape: body.shape,
         pose_body_shape: body.pose_body_shape,
     }));
-    let is_fixed = |body: u16| {
-        usize::from(body) != TOOL && matches!(model.bodies[usize::from(body) - 1].motion, Motion::Fixed)
-    };
+    let is_fixed =
+        |body: u16| usize::from(body) != TOOL && matches!(model.bodies[usize::from(body) - 1].motion, Motion::Fixed);
     let pairs = CollisionModel::every_pair(&colliders, is_fixed);
     CollisionModel::new(&colliders, pairs, model.margin_m)
 }

@@ -17,12 +17,7 @@ use crate::shared::ToolSample;
 const ROOM: usize = if MAX_ROWS / 3 < MAX_BLOCKS { MAX_ROWS / 3 } else { MAX_BLOCKS };
 
 /// Writes the mechanism of the step just made; gives the number of contacts that did not fit.
-pub(super) fn write_snapshot(
-    data: &SimData,
-    step_s: f64,
-    tool: &ToolSample,
-    out: &mut MechanismSnapshot,
-) -> u32 {
+pub(super) fn write_snapshot(data: &SimData, step_s: f64, tool: &ToolSample, out: &mut MechanismSnapshot) -> u32 {
     let (chosen, dropped) = choose(data);
     out.stamp = data.stamp;
     out.step_s = step_s;
@@ -30,9 +25,8 @@ pub(super) fn write_snapshot(
     out.block_count = chosen.len();
     out.row_count = 3 * chosen.len();
     out.dropped = dropped;
-    let ends: Vec<Mover> = (0..data.movers.len())
-        .map(|mover| Mover { free: end_twist(data, mover), ..data.movers[mover] })
-        .collect();
+    let ends: Vec<Mover> =
+        (0..data.movers.len()).map(|mover| Mover { free: end_twist(data, mover), ..data.movers[mover] }).collect();
     for (index, &from) in chosen.iter().enumerate() {
         let contact = &data.contacts[from];
         out.blocks[index] = Block {

@@ -92,21 +92,9 @@ fn place(model: &SimModel, data: &mut SimData, tool: &ToolSample, step_s: f64) -
 }
 
 /// The tool as a body on the coupling's spring and damper.
-fn hang(
-    model: &SimModel,
-    tool: &ToolSample,
-    stiffness: &[f64; 6],
-    damping: &[f64; 6],
-    step_s: f64,
-    mover: &mut Mover,
-) {
-    let body = RigidBody::new(
-        model.tool.inertia,
-        Gravity::NONE,
-        Coriolis::Start,
-        tool.pose_world_tool,
-        tool.twist_tool,
-    );
+fn hang(model: &SimModel, tool: &ToolSample, stiffness: &[f64; 6], damping: &[f64; 6], step_s: f64, mover: &mut Mover) {
+    let body =
+        RigidBody::new(model.tool.inertia, Gravity::NONE, Coriolis::Start, tool.pose_world_tool, tool.twist_tool);
     let coupling = pmi::Coupling {
         damping: Mat6::from_diagonal(&Vec6::from(*damping)),
         stiffness: Mat6::from_diagonal(&Vec6::from(*stiffness)),
@@ -143,9 +131,8 @@ fn collide(model: &SimModel, data: &mut SimData) {
         }
         let (t1, t2) = tangents(&candidate.normal);
         let directions = [candidate.normal, t1, t2];
-        let row = |pose: &Pose, point: &Vec3, d: &Vec3| {
-            join(d, &point.cross(&pose.rotation.inverse_transform_vector(d)))
-        };
+        let row =
+            |pose: &Pose, point: &Vec3, d: &Vec3| join(d, &point.cross(&pose.rotation.inverse_transform_vector(d)));
         let (friction, restitution) = model.pair(material(model, movers[0]), material(model, movers[1]));
         data.contacts.push(Contact {
             candidate: *candidate,
@@ -227,12 +214,8 @@ pub(super) fn fill_compliance(
 
 /// Stage 5.
 fn solve_contacts(model: &SimModel, data: &mut SimData) -> crate::mechanism::solver::Outcome {
-    let problem = Problem {
-        blocks: &data.blocks,
-        compliance: &data.compliance,
-        stride: data.free.len(),
-        free: &data.free,
-    };
+    let problem =
+        Problem { blocks: &data.blocks, compliance: &data.compliance, stride: data.free.len(), free: &data.free };
     let outcome = solve_robustly(&problem, &mut data.lambda, &model.solver, &mut data.workspace);
     data.remembered.clear();
     for (contact, force) in data.contacts.iter().zip(data.lambda.chunks_exact(3)) {
@@ -289,16 +272,16 @@ fn settle(model: &SimModel, data: &mut SimData, step_s: f64) {
     }
     let contacts: Vec<Contact> = active.iter().map(|i| data.contacts[*i]).collect();
     let done: Vec<f64> = active.iter().flat_map(|i| [0, 1, 2].map(|k| data.lambda[3 * i + k] * step_s)).collect();
-    let ends: Vec<Mover> = (0..data.movers.len())
-        .map(|mover| Mover { free: end_twist(data, mover), ..data.movers[mover] })
-        .collect();
-    // Nothing to settle where the ends of the step already obey the law.
+    let ends: Vec<Mover> =
+        (0..data.movers.len()).map(|mover| Mover { free: end_twist(data, mover), ..data.movers[mover] }).collect();
     let slow = REBOUND_STEPS * step_s * model.gravity.norm();
-    let approach = |contact: &Contact| relative(contact, 0, &data.movers, |mover| mover.twist).min(0.0);
-    let rebound = |contact: &Contact| {
-        let speed = approach(contact);
-        if -speed > slow { contact.restitution * speed } else { 0.0 }
-    };
+    let rebounds: Vec<f64> = contacts
+        .iter()
+        .map(|contact| {
+            let approach = relative(contact, 0, &data.movers, |mover| mover.twist);
+            if -approach > slow { contact.restitution * approach } else { 0.0 }
+        })
+        .collect();
     let rows = done.len();
     let mut compliance = Vec::new();
     fill_compliance(&mut compliance, rows, &contacts, &ends, 1.0, |mover| mover.inverse_mass);
@@ -309,7 +292,7 @@ fn settle(model: &SimModel, data: &mut SimData, step_s: f64) {
                 let row = &compliance[(3 * i + k) * rows..][..rows];
                 let undone: f64 = row.iter().zip(&done).map(|(w, p)| w * p).sum();
                 let rate = relative(contact, k, &ends, |mover| mover.free);
-                free.push(rate - undone + if k == 0 { bounce * rebound(contact) } else { 0.0 });
+                free.push(rate - undone + if k == 0 { bounce * rebounds[i] } else { 0.0 });
             }
         }
         if let Some(impulses) = impulses(&contacts, &compliance, &free, &done)
@@ -356,11 +339,7 @@ fn strike(
         let gain = end.inverse_mass * impulse;
         // Midpoint work of the step plus kinetic energy of the strike.
         let force = wrench_on(mover, contacts, done) / step_s;
-        let midpoint = if mover == TOOL {
-            data.movers[TOOL].free
-        } else {
-            (data.movers[mover].twist + end.free) * 0.5
-        };
+        let midpoint = if mover == TOOL { data.movers[TOOL].free } else { (data.movers[mover].twist + end.free) * 0.5 };
         given += step_s * force.dot(&midpoint) + impulse.dot(&(end.free + gain * 0.5));
         twists.push(end.free + gain);
     }

@@ -225,12 +225,20 @@ impl RigidBody {
     /// contact work.
     pub fn strike(&mut self, twist: Twist) {
         let kinetic_j = self.inertia.kinetic_j(&twist);
-        let flow = EnergyFlow {
-            contact_work_j: kinetic_j - self.inertia.kinetic_j(&self.twist),
-            ..EnergyFlow::default()
-        };
+        let flow =
+            EnergyFlow { contact_work_j: kinetic_j - self.inertia.kinetic_j(&self.twist), ..EnergyFlow::default() };
         self.twist = twist;
         self.ledger.record(&flow, kinetic_j, self.ledger.potential_j());
+    }
+
+    /// Moves the body without giving it speed, as pushing overlapping bodies apart does; what its weight gains is booked
+    /// as contact work.
+    pub fn shift(&mut self, pose_world_body: Pose) {
+        let height = |pose: &Pose| self.gravity.energy_j(self.inertia.mass_kg, &pose.translation.vector);
+        let gained = height(&pose_world_body) - height(&self.pose_world_body);
+        let flow = EnergyFlow { contact_work_j: gained, ..EnergyFlow::default() };
+        self.pose_world_body = pose_world_body;
+        self.ledger.record(&flow, self.ledger.kinetic_j(), self.ledger.potential_j() + gained);
     }
 
     /// Without a coupling `A` falls into a multiple of the identity and a 3×3 block `(2/T) B`, `B = J − S(h) T/2`.
