@@ -56,7 +56,7 @@ fn a_box_over_a_plane_touches_with_its_four_lower_corners() {
         for c in &list {
             near(c.gap, gap, 1e-15);
             assert_eq!(c.normal, Vec3::z());
-            assert_eq!(c.point_a.abs(), Vec3::new(0.1, 0.2, 0.3));
+            assert!((c.point_a.abs() - Vec3::new(0.1, 0.2, 0.3)).norm() < 1e-15);
         }
     }
 }
@@ -262,27 +262,40 @@ fn a_peg_lying_across_the_mouth_rests_on_the_circle_of_the_mouth() {
 }
 
 #[test]
-fn ids_stay_while_the_bodies_move_a_little() {
-    let tilt = 1.2e-3;
-    let mut last: Option<Vec<Candidate>> = None;
-    for step in 0..200 {
+fn ids_of_what_touches_stay_while_the_peg_sinks_spins_and_sways() {
+    let mut last: Option<[Candidate; 2]> = None;
+    for step in 0..400 {
         let k = f64::from(step);
-        // Sinking, turning about its own axis and swaying, a few micrometres a step.
-        let swing = Rot::from_scaled_axis(Vec3::new(0.0, -tilt * (1.0 + 0.01 * (0.1 * k).sin()), 0.0));
-        let spin = Rot::from_axis_angle(&Vec3::z_axis(), 1e-3 * k);
-        let place = Vec3::new(2e-6 * (0.05 * k).sin(), 1e-6 * (0.07 * k).cos(), 0.002 - 2e-6 * k);
-        let mut list = touch_at((PEG, Pose::from_parts(place.into(), swing * spin)), hole(0.0), 2.5e-5);
-        list.sort_by_key(|c| c.id);
+        // A few micrometres and a thousandth of a turn a step; leaning so that wall and mouth are about as near.
+        let swing = Rot::from_scaled_axis(-Vec3::y() * 1.2e-3 * (1.0 + 0.01 * (0.1 * k).sin()));
+        let spin = Rot::from_axis_angle(&Vec3::z_axis(), 6e-3 * k);
+        let place = Vec3::new(2e-6 * (0.05 * k).sin() - 18e-6, 1e-6 * (0.07 * k).cos(), 0.002 - 2e-6 * k);
+        let list = touch_at((PEG, Pose::from_parts(place.into(), swing * spin)), hole(0.0), 5e-5);
+        // Nearest first, so the first on each side is the one that would touch.
+        let side = |sign: f64| *list.iter().find(|c| c.normal.x * sign > 0.9).expect("both sides are near");
+        let now = [side(-1.0), side(1.0)];
         if let Some(last) = last {
-            let ids = |list: &[Candidate]| list.iter().map(|c| c.id).collect::<Vec<_>>();
-            assert_eq!(ids(&last), ids(&list), "step {step}");
-            for (old, new) in last.iter().zip(&list) {
-                assert!((old.gap - new.gap).abs() < 5e-6 && old.normal.dot(&new.normal) > 0.99, "step {step}");
+            for (old, new) in last.iter().zip(&now) {
+                assert_eq!(old.id, new.id, "step {step}");
+                assert!((old.gap - new.gap).abs() < 2e-6, "step {step}: {} {}", old.gap, new.gap);
             }
         }
-        last = Some(list);
+        last = Some(now);
     }
-    assert!(last.is_some_and(|list| list.len() >= 2));
+}
+
+#[test]
+fn ids_of_a_sliding_box_are_those_of_its_corners() {
+    let ids = |x: f64, turn: f64| {
+        let pose = Pose::new(Vec3::new(x, 0.0, 0.3), Vec3::z() * turn);
+        let mut ids: Vec<u64> =
+            touch_at((cuboid(0.1, 0.2, 0.3), pose), (PLANE, Pose::identity()), 0.01).iter().map(|c| c.id).collect();
+        ids.sort_unstable();
+        ids
+    };
+    for k in 0..50 {
+        assert_eq!(ids(0.01 * f64::from(k), 0.1 * f64::from(k)), ids(0.0, 0.0));
+    }
 }
 
 fn convex() -> impl Strategy<Value = Shape> {
@@ -333,8 +346,10 @@ proptest! {
         prop_assume!(best.gap > 1e-6);
         let inside = |shape: &Shape, p: &Vec3| shape.signed_distance(p).distance;
         prop_assert!(inside(&a.0, &best.point_a) < 1e-9 && inside(&b.0, &best.point_b) < 1e-9);
+        // Normals are good to 1e-8; over an edge that runs along the plane this is felt as that part of its length.
+        let size = a.0.bounding_sphere().radius + b.0.bounding_sphere().radius;
         let free = room(a, b, &best.normal);
-        prop_assert!((free - best.gap).abs() < 1e-9, "{} against {free}", best.gap);
+        prop_assert!((free - best.gap).abs() < 1e-8 * size, "{} against {free}", best.gap);
     }
 
     /// Pushed together by a little more than the gap, the shapes overlap by that little along the old normal, so no point
