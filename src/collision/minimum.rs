@@ -91,10 +91,11 @@ impl Track<'_> {
         for k in 0..MAX_EVALUATIONS {
             let width = high.s - low.s;
             let rise = high.slope - low.slope;
-            // Where the tangents of both ends meet, and how low a convex f can be at most.
+            // Where the tangents of both ends meet, and how low a convex f can be at most. On a circle f need not be convex;
+            // then the tangents may meet above what was found, which proves nothing.
             let meet = (low.value - high.value + high.slope * width) / rise;
             let bound = low.value + low.slope * meet;
-            let settled = (0.0..=width).contains(&meet) && best.value - bound <= VALUE_TOLERANCE;
+            let settled = (0.0..=width).contains(&meet) && (best.value - bound).abs() <= VALUE_TOLERANCE;
             if best.slope.abs() <= FLAT || settled && best.slope.abs() > SHARP {
                 break;
             }

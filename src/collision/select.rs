@@ -23,8 +23,8 @@ const FILLER_PART: f64 = 0.2;
 /// Cosine between normals that are alike: 8°.
 const MERGE_COSINE: f64 = 0.99;
 /// Of two like places the deeper is kept if it is deeper by this much, m; else the lower id, so that ids do not flicker
-/// with rounding.
-const MERGE_GAP: f64 = 1e-9;
+/// with rounding where both shapes find the same contact, each by its own feature.
+pub(super) const MERGE_GAP: f64 = 1e-12;
 /// A far place counts this much against a touching one, at least, when the spread is weighed.
 const LEAST_WEIGHT: f64 = 0.05;
 
