@@ -2,15 +2,19 @@
 //!
 //! Thread: haptic (RT).
 //!
-//! Ports and bounds. Between two readings the device holds one force `f`, so that the work given to the hand is
-//! `f·Δx` exactly, whatever the hand does in between; there is no error of integration. Two things are uncertain:
+//! The port is the hand. What reaches it is the work of the motors less what the device itself loses in friction and drag
+//! and less what its moving mass stores; the mass gives back no more than it was given, so it needs no entry.
+//!
+//! Bounds. Between two readings the device holds one force `f`, so that the work of the motors is
+//! `f·Δx` exactly, whatever the hand does in between; there is no error of integration. The device loses at least
+//! `f_c` times the way, and `b ‖Δx‖²/T` by Cauchy–Schwarz. Two things are uncertain:
 //!
 //! * Readings are rounded: `x = x_read + e`, `‖e‖ ≤ q`. Summed by parts, `Σ f_k·(e_{k+1} − e_k)` is at most
 //!   `Σ ‖f_k − f_{k−1}‖ q + ‖f_last‖ q`; the ledger books that much as given.
 //! * The coming interval is not known yet. The handle's acceleration is bounded by its device file, so
 //!   `‖Δx_next − Δx_last‖ ≤ a_max T²`, and with the rounding of the two readings in `Δx_last` the next displacement lies in
-//!   a ball of radius `ρ = a_max T² + 2q` about it, `(j + 1) a_max T² + 2q` for an interval `j` ticks ahead; intervals whose end was not read
-//!   count among those `j`.
+//!   a ball of radius `ρ = a_max T² + 2q` about it, `(j + 1) a_max T² + 2q` for an interval `j` ticks ahead, those
+//!   whose end was not read counted in `j`.
 //!
 //! With forces chosen inside the [`EnergyBudget`] made from this (time-domain passivity control, Hannaford and Ryu 2002,
 //! with the bound taken before the fact instead of a correction after it), the hand never gets out more than it put in,
@@ -23,10 +27,17 @@ use crate::shared::Faults;
 /// Most ticks of latency between command and effect that the ledger can account for.
 pub const MAX_LATENCY_TICKS: usize = 7;
 
+/// Share of the friction and drag stated in the device file that is relied on: they vary over the workspace and with wear.
+const TRUSTED: f64 = 0.8;
+
 /// See the file's head.
 #[derive(Clone, Copy, Debug)]
 pub struct Ledger {
     rounding: PerPart,
+    friction: PerPart,
+    damping: PerPart,
+    /// Where the way since then has not been counted yet.
+    anchor: Option<Pose>,
     acceleration: PerPart,
     cap_j: f64,
     latency: usize,
@@ -46,16 +57,18 @@ pub struct Ledger {
 /// The figures of the ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Account {
-    /// Energy the hand has certainly put in and not got back, capped, J.
+    /// Energy the hand has certainly put in and not got back, capped, J: what may still be given.
     pub reserve_j: f64,
-    /// Energy put in by the hand minus energy given to it, by the readings, J.
+    /// Energy taken by the motors minus energy given by them, by the readings, J.
     pub balance_j: f64,
     /// Lowest balance so far, J.
     pub balance_min_j: f64,
-    /// Energy put in, J.
+    /// Energy taken by the motors, J.
     pub taken_j: f64,
-    /// Energy given, J.
+    /// Energy given by the motors, J.
     pub given_j: f64,
+    /// Energy the device has lost by itself, at least, J.
+    pub lost_j: f64,
 }
 
 impl Ledger {
@@ -69,6 +82,15 @@ impl Ledger {
                 linear: rounding(mechanics.quantum.linear),
                 angular: rounding(mechanics.quantum.angular),
             },
+            friction: PerPart {
+                linear: TRUSTED * mechanics.friction.linear,
+                angular: TRUSTED * mechanics.friction.angular,
+            },
+            damping: PerPart {
+                linear: TRUSTED * mechanics.damping.linear,
+                angular: TRUSTED * mechanics.damping.angular,
+            },
+            anchor: None,
             acceleration: limits.acceleration,
             cap_j: limits.reserve_j,
             latency: (mechanics.latency_ticks as usize).min(MAX_LATENCY_TICKS),
@@ -106,14 +128,35 @@ impl Ledger {
                 | beyond(angular - self.last_move.1, self.acceleration.angular, self.rounding.angular),
         );
         self.book(acting.force.dot(&linear) + acting.torque.dot(&angular));
+        self.credit_losses(pose_device_handle, &linear, &angular, period_s);
         self.last_move = (linear, angular);
         self.missed = 0;
+    }
+
+    /// What the device has certainly lost by itself.
+    fn credit_losses(&mut self, pose: &Pose, linear: &Vec3, angular: &Vec3, period_s: f64) {
+        let certain = |size: f64, rounding: f64| (size - 2.0 * rounding).max(0.0);
+        let drag = self.damping.linear * certain(linear.norm(), self.rounding.linear).powi(2)
+            + self.damping.angular * certain(angular.norm(), self.rounding.angular).powi(2);
+        let mut lost = drag / period_s;
+        // The way is at least the chord from the anchor; short chords drown in rounding, so wait for a longer one.
+        let anchor = *self.anchor.get_or_insert(*pose);
+        let chord = (pose.translation.vector - anchor.translation.vector).norm();
+        let turn = log_so3(&(pose.rotation * anchor.rotation.inverse())).norm();
+        if chord >= 8.0 * self.rounding.linear && chord > 0.0 || turn >= 8.0 * self.rounding.angular && turn > 0.0 {
+            lost += self.friction.linear * certain(chord, self.rounding.linear)
+                + self.friction.angular * certain(turn, self.rounding.angular);
+            self.anchor = Some(*pose);
+        }
+        self.account.lost_j += lost;
+        self.account.reserve_j = (self.account.reserve_j + lost).min(self.cap_j);
     }
 
     /// Books an interval whose end was not read: the worst it can have been.
     pub fn observe_nothing(&mut self, period_s: f64) {
         let acting = self.take_acting();
         self.last_pose = None;
+        self.anchor = None;
         self.book_worst(&acting, period_s);
     }
 
@@ -160,6 +203,7 @@ impl Ledger {
                 linear: slack(self.acceleration.linear, self.rounding.linear),
                 angular: slack(self.acceleration.angular, self.rounding.angular),
             },
+            friction: self.friction,
         }
     }
 
@@ -182,7 +226,11 @@ impl Ledger {
         let account = &mut self.account;
         account.balance_j -= given_j;
         account.balance_min_j = account.balance_min_j.min(account.balance_j);
-        if given_j > 0.0 { account.given_j += given_j } else { account.taken_j -= given_j }
+        if given_j > 0.0 {
+            account.given_j += given_j
+        } else {
+            account.taken_j -= given_j
+        }
         account.reserve_j = (account.reserve_j - given_j).min(self.cap_j);
     }
 }
