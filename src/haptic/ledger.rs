@@ -13,7 +13,8 @@
 //!   `Σ ‖f_k − f_{k−1}‖ q + ‖f_last‖ q`; the ledger books that much as given.
 //! * The coming interval is not known yet. The handle's acceleration is bounded by its device file, so
 //!   `‖Δx_next − Δx_last‖ ≤ a_max T²`, and with the rounding of the two readings in `Δx_last` the next displacement lies in
-//!   a ball of radius `ρ = a_max T² + 2q` about it, `(j + 1) a_max T² + 2q` for an interval `j` ticks ahead.
+//!   a ball of radius `ρ = a_max T² + 2q` about it, `(j + 1) a_max T² + 2q` for an interval `j` ticks ahead, those
+//!   whose end was not read counted in `j`.
 //!
 //! With forces chosen inside the [`EnergyBudget`] made from this (time-domain passivity control, Hannaford and Ryu 2002,
 //! with the bound taken before the fact instead of a correction after it), the hand never gets out more than it put in,
@@ -44,8 +45,12 @@ pub struct Ledger {
     under_way: [HandForce; MAX_LATENCY_TICKS + 1],
     /// The force that acted until the last reading.
     acted: HandForce,
+    /// The force that the newest one took the place of.
+    replaced: HandForce,
     last_pose: Option<Pose>,
     last_move: (Vec3, Vec3),
+    /// Intervals since `last_move` was measured.
+    missed: usize,
     account: Account,
 }
 
@@ -91,8 +96,10 @@ impl Ledger {
             latency: (mechanics.latency_ticks as usize).min(MAX_LATENCY_TICKS),
             under_way: [HandForce::zero(); MAX_LATENCY_TICKS + 1],
             acted: HandForce::zero(),
+            replaced: HandForce::zero(),
             last_pose: None,
             last_move: (Vec3::zeros(), Vec3::zeros()),
+            missed: 0,
             account: Account::default(),
         }
     }
@@ -107,7 +114,8 @@ impl Ledger {
     pub fn observe(&mut self, pose_device_handle: &Pose, period_s: f64, faults: &mut Faults) {
         let acting = self.take_acting();
         let Some(last) = self.last_pose.replace(*pose_device_handle) else {
-            self.last_move = (Vec3::zeros(), Vec3::zeros());
+            // Where the interval began was not read: neither its work nor the motion now is known but by bounds.
+            self.book_worst(&acting, period_s);
             return;
         };
         let linear = pose_device_handle.translation.vector - last.translation.vector;
@@ -122,6 +130,7 @@ impl Ledger {
         self.book(acting.force.dot(&linear) + acting.torque.dot(&angular));
         self.credit_losses(pose_device_handle, &linear, &angular, period_s);
         self.last_move = (linear, angular);
+        self.missed = 0;
     }
 
     /// What the device has certainly lost by itself.
@@ -146,11 +155,14 @@ impl Ledger {
     /// Books an interval whose end was not read: the worst it can have been.
     pub fn observe_nothing(&mut self, period_s: f64) {
         let acting = self.take_acting();
+        self.last_pose = None;
         self.anchor = None;
-        if self.last_pose.take().is_some() {
-            self.book(self.ball(0, period_s, 0.0).worst_case(&acting).max(0.0));
-        }
-        self.last_move = (Vec3::zeros(), Vec3::zeros());
+        self.book_worst(&acting, period_s);
+    }
+
+    fn book_worst(&mut self, acting: &HandForce, period_s: f64) {
+        self.book(self.ball(0, period_s, 0.0).worst_case(acting).max(0.0));
+        self.missed = self.missed.saturating_add(1);
     }
 
     /// What the force chosen now may give in the interval it will act in.
@@ -170,12 +182,19 @@ impl Ledger {
         let previous = if self.latency == 0 { self.under_way[0] } else { self.under_way[self.latency - 1] };
         let rounding = self.rounding_of(force.get(), &previous);
         self.account.reserve_j -= rounding;
+        self.replaced = previous;
         self.under_way[self.latency] = *force.get();
+    }
+
+    /// Takes note that the device did not take the force just committed: what it had before acts on.
+    pub fn unheard(&mut self) {
+        self.under_way[self.latency] = self.replaced;
     }
 
     /// Displacements that interval `ahead` can bring.
     fn ball(&self, ahead: usize, period_s: f64, reserve_j: f64) -> EnergyBudget {
-        let slack = |bound: f64, rounding: f64| (ahead + 1) as f64 * bound * period_s * period_s + 2.0 * rounding;
+        let intervals = self.missed.saturating_add(ahead + 1) as f64;
+        let slack = |bound: f64, rounding: f64| intervals * bound * period_s * period_s + 2.0 * rounding;
         EnergyBudget {
             reserve_j,
             linear: self.last_move.0,
