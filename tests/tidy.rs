@@ -103,7 +103,9 @@ fn ticks_begin_and_unsafe_stands_only_where_it_may() {
         if text.contains("Tick::begin(") && !bench && !TICK_BEGINNERS.contains(&name.as_str()) {
             problems.push(format!("{name}: begins a tick"));
         }
-        let is_unsafe = text.lines().any(|l| !l.trim_start().starts_with("//") && (l.contains("unsafe {") || l.contains("unsafe fn")));
+        let is_unsafe = text
+            .lines()
+            .any(|l| !l.trim_start().starts_with("//") && (l.contains("unsafe {") || l.contains("unsafe fn")));
         if is_unsafe && !UNSAFE.contains(&name.as_str()) {
             problems.push(format!("{name}: `unsafe` outside the list"));
         }
@@ -150,7 +152,8 @@ fn every_source_file_says_what_it_is_and_whose_thread_it_runs_on() {
         }
         let exempt = ["src/lib.rs", "src/main.rs"].contains(&name.as_str()) || name.ends_with("tests.rs");
         let parent = Path::new(&name).parent().map(|dir| root().join(dir).join("mod.rs"));
-        let inherited = parent.and_then(|path| fs::read_to_string(path).ok()).is_some_and(|t| t.contains("//! Thread:"));
+        let inherited =
+            parent.and_then(|path| fs::read_to_string(path).ok()).is_some_and(|t| t.contains("//! Thread:"));
         if !exempt && !inherited && !head.iter().any(|line| line.contains("Thread:")) {
             problems.push(format!("{name}: the head does not say whose thread this is"));
         }
