@@ -18,4 +18,5 @@ pub mod geometry;
 pub mod collision;
 pub mod sim;
 pub mod files;
+pub mod scene;
 pub mod bench;
