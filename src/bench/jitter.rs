@@ -10,7 +10,7 @@
 use std::ops::ControlFlow;
 
 use super::cyclictest::{self, CyclictestError};
-use super::{BenchError, Load, Options, Record, Report, Summary};
+use super::{BenchError, Better, Load, Options, Record, Report, Summary};
 use crate::math::{Mat6, Vec6};
 use crate::shared::realtime::{self, RealtimeError, RealtimeRequest, RealtimeStatus, SystemClock};
 use crate::shared::{Clock as _, DurationHistogram, MonoNs, Pacer, RateError, Tick};
@@ -163,6 +163,11 @@ pub fn run_with<B: FnMut(&mut Tick<'_>) + Send>(
         report.remark(&format!("not granted, measured without: {refusal}"));
     }
     report.remark(&format!("processor {cpu}, {}; lateness of each wake-up, lower is better", probe.status.policy));
+    if let Some(load) = load_average().filter(|load| *load > 0.25 * cpus.len() as f64) {
+        report.remark(&format!(
+            "other programs keep this machine busy (load {load}): `idle` means only that we add none"
+        ));
+    }
 
     let mut suite = Turns { options, request, status: probe.status, with_peer: true };
     for rate_hz in RATES_HZ {
@@ -186,12 +191,38 @@ struct Turns<'a> {
     with_peer: bool,
 }
 
-/// What all rounds of one condition gave.
+/// What all rounds of one condition gave: ours sleeping, ours hybrid, the peer.
 #[derive(Default)]
 struct Outcome {
-    sleep: Option<LoopFigures>,
-    hybrid: Option<LoopFigures>,
-    peer: Option<DurationHistogram>,
+    sleep: Rounds<LoopFigures>,
+    hybrid: Rounds<LoopFigures>,
+    peer: Rounds<DurationHistogram>,
+}
+
+/// All rounds together, and the 99th percentile of each: its median is what one disturbed round cannot spoil.
+struct Rounds<T> {
+    all: Option<T>,
+    p99_us: Vec<f64>,
+}
+
+impl<T> Default for Rounds<T> {
+    fn default() -> Self {
+        Self { all: None, p99_us: Vec::new() }
+    }
+}
+
+impl<T> Rounds<T> {
+    fn add(&mut self, round: T, p99_ns: u64, merge: impl FnOnce(&mut T, &T)) {
+        self.p99_us.push(p99_ns as f64 * 1e-3);
+        match &mut self.all {
+            Some(all) => merge(all, &round),
+            None => self.all = Some(round),
+        }
+    }
+
+    fn median_p99_us(&self) -> f64 {
+        Summary::of(&self.p99_us).map_or(f64::NAN, |summary| summary.p50)
+    }
 }
 
 impl Turns<'_> {
@@ -225,20 +256,18 @@ impl Turns<'_> {
         seconds: f64,
         spin_ns: u64,
         body: impl FnMut(&mut Tick<'_>) + Send,
-        all: &mut Option<LoopFigures>,
+        rounds: &mut Rounds<LoopFigures>,
     ) -> Result<(), BenchError> {
         let request = RealtimeRequest { spin_ns, ..self.request };
         let (figures, _) = run_loop(&request, f64::from(rate_hz), seconds, body).map_err(failed)?;
-        match all {
-            Some(all) => all.merge(&figures),
-            None => *all = Some(figures),
-        }
+        let p99_ns = figures.lateness.percentile_ns(99.0);
+        rounds.add(figures, p99_ns, LoopFigures::merge);
         Ok(())
     }
 
     /// One turn of cyclictest with the rights our loop has. Without real-time rights it is asked for ordinary scheduling
     /// too, so that like is compared with like.
-    fn theirs(&mut self, rate_hz: u32, count: u64, report: &mut Report, all: &mut Option<DurationHistogram>) {
+    fn theirs(&mut self, rate_hz: u32, count: u64, report: &mut Report, rounds: &mut Rounds<DurationHistogram>) {
         let settings = cyclictest::Settings {
             interval_us: 1_000_000 / rate_hz,
             count,
@@ -250,14 +279,14 @@ impl Turns<'_> {
             lock_memory: self.status.memory != realtime::MemoryLock::None,
         };
         match cyclictest::run(&settings) {
-            Ok(histogram) => match all {
-                Some(all) => all.merge(&histogram),
-                None => *all = Some(histogram),
-            },
+            Ok(histogram) => {
+                let p99_ns = histogram.percentile_ns(99.0);
+                rounds.add(histogram, p99_ns, DurationHistogram::merge);
+            }
             Err(error) => {
                 // One failure ends the comparison: rounds without it would not be the same rounds.
                 self.with_peer = false;
-                *all = None;
+                *rounds = Rounds::default();
                 report.remark(&format!("no comparison, ours alone: {error}"));
                 if matches!(error, CyclictestError::Refused(_)) && settings.priority.is_none() {
                     report.remark("cyclictest wants real-time rights even for ordinary scheduling");
@@ -270,8 +299,8 @@ impl Turns<'_> {
 impl Outcome {
     /// Ours and the peer must have woken up equally often.
     fn check(&self) -> Result<(), BenchError> {
-        let ours = [&self.sleep, &self.hybrid].map(|figures| figures.as_ref().map_or(0, |f| f.lateness.count()));
-        match &self.peer {
+        let ours = [&self.sleep, &self.hybrid].map(|figures| figures.all.as_ref().map_or(0, |f| f.lateness.count()));
+        match &self.peer.all {
             Some(peer) if ours != [peer.count(); 2] => Err(BenchError::Disagreement {
                 name: SUITE.to_owned(),
                 baseline: "cyclictest".to_owned(),
@@ -282,15 +311,20 @@ impl Outcome {
     }
 
     fn put(&self, condition: &str, report: &mut Report) -> Result<(), BenchError> {
-        let peer = self.peer.as_ref().map(|histogram| Summary::in_us(&histogram.figures()));
-        for (variant, figures) in [("sleep", &self.sleep), ("hybrid", &self.hybrid)] {
-            let Some(figures) = figures else { continue };
+        let peer = self.peer.all.as_ref().map(|histogram| Summary::in_us(&histogram.figures()));
+        for (variant, rounds) in [("sleep", &self.sleep), ("hybrid", &self.hybrid)] {
+            let Some(figures) = &rounds.all else { continue };
             let name = format!("{condition}/{variant}");
             let ours = Summary::in_us(&figures.lateness.figures());
             match &peer {
                 Some(peer) => report.put_comparison(SUITE, &name, "us", &ours, ("cyclictest", peer))?,
                 None => report.put_summary(SUITE, &name, "us", &ours)?,
             }
+            let typical = Record::new(SUITE, &name, "p99-median-round", rounds.median_p99_us(), "us");
+            report.put(match &peer {
+                Some(_) => typical.versus("cyclictest", self.peer.median_p99_us(), Better::Lower),
+                None => typical,
+            })?;
             let share = 100.0 * figures.busy_ns as f64 / figures.elapsed_ns.max(1) as f64;
             let (skipped, overruns) = (figures.skipped as f64, figures.overruns as f64);
             report.put(Record::new(SUITE, &name, "skipped", skipped, "1"))?;
@@ -299,6 +333,11 @@ impl Outcome {
         }
         Ok(())
     }
+}
+
+/// Programs running or waiting to run, averaged over the last minute.
+fn load_average() -> Option<f64> {
+    std::fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
 
 fn failed(error: LoopError) -> BenchError {
@@ -368,10 +407,10 @@ mod tests {
         let mut report = Report::new(Format::Table, Box::new(std::io::sink()), Box::new(std::io::sink()));
         run(&options, &mut report).expect("the suite runs");
         let records = report.records();
-        // Three rates, idle and loaded, two variants, and for each four figures, a count and three more.
-        assert_eq!(records.len(), 3 * 2 * 2 * 8);
+        // Three rates, idle and loaded, two variants; for each five figures that compare, a count and three more.
+        assert_eq!(records.len(), 3 * 2 * 2 * 9);
         let compared = records.iter().filter(|r| r.comparison.is_some()).count();
-        assert!(compared == 0 || compared == 3 * 2 * 2 * 4, "{compared}");
+        assert!(compared == 0 || compared == 3 * 2 * 2 * 5, "{compared}");
         for record in records.iter().filter(|r| r.stat == "count") {
             let rate = if record.name.starts_with('1') {
                 1000.0

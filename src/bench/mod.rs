@@ -31,7 +31,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seconds: 10.0, rounds: 4, priority: 80, cpu: None, seed: 1 }
+        Self { seconds: 10.0, rounds: 5, priority: 80, cpu: None, seed: 1 }
     }
 }
 

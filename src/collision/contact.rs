@@ -5,8 +5,8 @@
 //! What is not reported, and how deep it can get. (a) The place of greatest depth among all features is always reported:
 //! merging keeps the deeper of two, thinning begins with the deepest. So nothing unreported is deeper than what is, and
 //! a place that was left out and sinks becomes the deepest, and is reported, at the next look: it can get deeper than
-//! the deepest reported by one look's motion at most. (b) A merged place lies within 2 % of the smaller shape from a
-//! reported one whose normal is within 8° of its own; moved as one body through a small angle φ it sinks by no more than
+//! the deepest reported by one look's motion at most. (b) A merged place lies within 2 % of the smaller shape (a filler within
+//! 20 %) from a reported one whose normal is within 8° of its own; moved as one body through a small angle φ it sinks by no more than
 //! that distance times φ relative to it. (c) Between samples of a rim or, on a surface that is not convex, an edge, a
 //! second minimum can hide; the distance is 1-Lipschitz, so it is deeper than its neighbours by half an interval at most
 //! (`minimum`). On convex surfaces edges have a single minimum and none can hide.
@@ -96,9 +96,11 @@ fn place(hit: &Hit, radius: f64, surface: Side, id: u64, pose_world_target: &Pos
     let on_feature: Vec3 = core - outward * radius;
     let gap = hit.gap - radius;
     match surface {
-        Side::B => Place { id, surface, point_a: on_feature, normal: outward, gap },
+        Side::B => Place { id, surface, point_a: on_feature, normal: outward, gap, is_filler: hit.is_filler },
         // The surface is A's: its normal points at B, and A's point is the one on the surface.
-        Side::A => Place { id, surface, point_a: on_feature - outward * gap, normal: -outward, gap },
+        Side::A => {
+            Place { id, surface, point_a: on_feature - outward * gap, normal: -outward, gap, is_filler: hit.is_filler }
+        }
     }
 }
 

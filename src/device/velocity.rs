@@ -60,15 +60,27 @@ impl AdaptiveWindow {
         }
         self.at[0] = at;
         self.value[0] = value;
-        // Lengthen the window until a line no longer explains it; the last line that did gives the velocity.
-        let mut velocity = 0.0;
+        self.slope()
+    }
+
+    /// Slope of the longest window that a line explains.
+    fn slope(&self) -> f64 {
+        // Ages in seconds and values, both relative to the newest sample: small numbers, so the sums below do not cancel.
+        let (mut age, mut value) = ([0.0; WINDOW_MAX], [0.0; WINDOW_MAX]);
+        for i in 0..self.count {
+            age[i] = self.at[0].since(self.at[i]) as f64 / NS_PER_S as f64;
+            value[i] = self.value[i] - self.value[0];
+        }
+        // Rounded readings stray by exactly `q` again and again; rounding in here must not decide those cases.
+        let bound = self.error_bound * (1.0 + 1e-9);
+        let (mut velocity, mut sums) = (0.0, [0.0; 4]);
         for length in 2..=self.count {
+            let end = length - 1;
             let (intercept, slope) = match self.fit {
-                Fit::End => (self.value[0], (self.value[0] - self.value[length - 1]) / self.age(length - 1)),
-                Fit::Best => self.least_squares(length),
+                Fit::End => (0.0, -value[end] / age[end]),
+                Fit::Best => least_squares(&mut sums, age[end], value[end], length),
             };
-            let explained =
-                (0..length).all(|i| (self.value[i] - (intercept - slope * self.age(i))).abs() <= self.error_bound);
+            let explained = (0..length).all(|i| (value[i] - (intercept - slope * age[i])).abs() <= bound);
             // Two samples always lie on a line; rounding in the fit must not reject them.
             if length > 2 && !explained {
                 break;
@@ -77,29 +89,18 @@ impl AdaptiveWindow {
         }
         velocity
     }
+}
 
-    /// Seconds from sample `i` to the newest.
-    fn age(&self, i: usize) -> f64 {
-        self.at[0].since(self.at[i]) as f64 / NS_PER_S as f64
+/// Adds a sample to the sums `[Σa, Σv, Σa², Σav]` of ages and values, the newest sample being zero in both; gives the line
+/// of least squares over all `count` samples: its value at the newest, its slope in time.
+fn least_squares(sums: &mut [f64; 4], age: f64, value: f64, count: usize) -> (f64, f64) {
+    for (sum, term) in sums.iter_mut().zip([age, value, age * age, age * value]) {
+        *sum += term;
     }
-
-    /// Line of least squares over the newest `length` samples: its value at the newest, its slope.
-    fn least_squares(&self, length: usize) -> (f64, f64) {
-        let n = length as f64;
-        let (mut mean_age, mut mean_value) = (0.0, 0.0);
-        for i in 0..length {
-            mean_age += self.age(i) / n;
-            mean_value += self.value[i] / n;
-        }
-        let (mut square, mut product) = (0.0, 0.0);
-        for i in 0..length {
-            let age = self.age(i) - mean_age;
-            square += age * age;
-            product += age * (self.value[i] - mean_value);
-        }
-        let slope = -product / square;
-        (mean_value + slope * mean_age, slope)
-    }
+    let [ages, values, squares, products] = *sums;
+    let n = count as f64;
+    let slope = (ages * values - n * products) / (n * squares - ages * ages);
+    ((values + slope * ages) / n, slope)
 }
 
 /// Rotation as three coordinates that can be differenced: the sum of its increments `log(R_k R_{k−1}ᵀ)`, each in the base

@@ -39,7 +39,8 @@ impl Clutch {
             (true, Some(left)) => left,
             (true, None) => *self.left_at.insert(mapped),
             (false, Some(left)) => {
-                self.mapping.pose_world_device.translation.vector += left.translation.vector - mapped.translation.vector;
+                self.mapping.pose_world_device.translation.vector +=
+                    left.translation.vector - mapped.translation.vector;
                 self.left_at = None;
                 self.mapping.pose_to_scene(pose_device_handle)
             }

@@ -131,7 +131,7 @@ impl LocalMechanism {
             self.lambda[rows].copy_from_slice(source);
             self.gaps[index] = found.map_or(f64::NAN, |at| old_gaps[at]);
         }
-        let age_s = new.stamp.age(now) as f64 / NS_PER_S as f64;
+        let age_s = now.seconds_after(new.stamp.at);
         for index in 0..new.block_count {
             let row = self.blocks[index].first;
             let gap = self.row_gap(row, pose, age_s) + self.scene_part(row, &self.lambda);
@@ -194,7 +194,11 @@ impl LocalMechanism {
     pub fn solve(&mut self, motion: &ToolMotion, settings: &Settings, tick: &Tick<'_>) -> LocalReport {
         let rows = self.snapshot.row_count;
         if rows == 0 {
-            return LocalReport { sound: true, outcome: Outcome { converged: true, ..Outcome::default() }, ..LocalReport::default() };
+            return LocalReport {
+                sound: true,
+                outcome: Outcome { converged: true, ..Outcome::default() },
+                ..LocalReport::default()
+            };
         }
         self.place_rows(motion);
         self.fill_free(motion, tick.began);
@@ -227,7 +231,8 @@ impl LocalMechanism {
     }
 
     fn fill_free(&mut self, motion: &ToolMotion, now: MonoNs) {
-        let age_s = self.snapshot.stamp.age(now) as f64 / NS_PER_S as f64;
+        // Negative while the step that the snapshot ends is still under way: the scene is then followed backwards.
+        let age_s = now.seconds_after(self.snapshot.stamp.at);
         let fading = 1.0 - now.since(self.fade_from) as f64 / NS_PER_S as f64 / self.fade_s;
         for index in 0..self.snapshot.block_count {
             let block = self.blocks[index];

@@ -83,6 +83,12 @@ impl HapticState {
         self.command = command;
     }
 
+    /// Takes note that the device did not take the force of this tick: it may still hold the one before.
+    pub fn unheard(&mut self) {
+        self.ledger.unheard();
+        self.record.faults.set(Faults::DEVICE_SILENT);
+    }
+
     /// The tool as the simulation should know it.
     #[must_use]
     pub fn tool(&self) -> &ToolSample {
@@ -253,11 +259,8 @@ fn map(model: &HapticModel, state: &mut HapticState, sample: &HandSample) -> Han
     let pose = state.clutch.apply(pose_device_handle, held);
     let mapping = state.clutch.mapping();
     let rotation_device = pose_device_handle.rotation;
-    let twist = if held {
-        Twist::zeros()
-    } else {
-        mapping.twist_to_scene(&motion.linear, &motion.angular, &rotation_device)
-    };
+    let twist =
+        if held { Twist::zeros() } else { mapping.twist_to_scene(&motion.linear, &motion.angular, &rotation_device) };
     let hand = mapping.wrench_to_scene(&observed.hand.force, &observed.hand.torque, &rotation_device);
     Handle { pose, twist, rotation_device, motion, hand }
 }

@@ -18,6 +18,12 @@ impl MonoNs {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// Seconds from `other` to here, negative when `other` is later.
+    #[must_use]
+    pub fn seconds_after(self, other: Self) -> f64 {
+        self.0.wrapping_sub(other.0).cast_signed() as f64 / NS_PER_S as f64
+    }
+
     /// This instant moved `ns` ahead.
     #[must_use]
     pub fn plus(self, ns: u64) -> Self {

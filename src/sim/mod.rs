@@ -1,7 +1,13 @@
 //! The simulation: bodies, contacts, the full solve, and the snapshot for the haptic thread.
 //!
-//! Thread: simulation.
+//! Thread: simulation. [`step`] is pure; [`thread`] paces it.
 
+mod data;
 mod model;
+mod publish;
+mod step;
+pub mod thread;
 
+pub use data::{SimData, StepReport, empty_snapshot};
 pub use model::{BodyModel, Material, Motion, SimModel, ToolBody};
+pub use step::{is_free, step};

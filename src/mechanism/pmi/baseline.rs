@@ -1,5 +1,5 @@
-//! Baselines: the integrators that PMI is compared with in tests and benches, on the same systems and inputs. No body of
-//! hapticd moves by them.
+//! Baselines: the integrators that PMI is compared with in tests and benches, on the same systems and inputs. No body
+//! of hapticd moves by them.
 //!
 //! Thread: any (storage is taken at construction; steps do not allocate).
 //!
@@ -65,6 +65,9 @@ impl LinearBaseline {
         if force.len() != self.system.size() {
             return Err(LinearError::SizeMismatch);
         }
+        if !(step_s > 0.0 && step_s.is_finite()) {
+            return Err(LinearError::BadStep);
+        }
         if step_s != self.step_s {
             self.factor_for(step_s)?;
         }
@@ -86,14 +89,11 @@ impl LinearBaseline {
 
     fn factor_for(&mut self, step_s: f64) -> Result<(), LinearError> {
         let LinearSystem { mass, damping, stiffness } = &self.system;
-        let sound = step_s > 0.0
-            && step_s.is_finite()
-            && match self.rule {
-                Rule::SemiImplicitEuler => self.factor.refactor(|i, j| mass.at(i, j)),
-                Rule::ImplicitEuler => self
-                    .factor
-                    .refactor(|i, j| mass.at(i, j) + step_s * damping.at(i, j) + step_s * step_s * stiffness.at(i, j)),
-            };
+        let implicit = |i, j| mass.at(i, j) + step_s * damping.at(i, j) + step_s * step_s * stiffness.at(i, j);
+        let sound = match self.rule {
+            Rule::SemiImplicitEuler => self.factor.refactor(|i, j| mass.at(i, j)),
+            Rule::ImplicitEuler => self.factor.refactor(implicit),
+        };
         self.step_s = if sound { step_s } else { 0.0 };
         if sound { Ok(()) } else { Err(LinearError::BadStep) }
     }

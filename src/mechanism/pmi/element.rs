@@ -22,10 +22,10 @@ pub trait Potential {
 
     /// `(U(to) − U(from))/(to − from)`, and `U′` in the limit.
     ///
-    /// As the ends meet, the quotient drowns in the round-off of `U`, but then a three-point Gauss rule on the slope is
-    /// exact to that round-off. So the rule is taken wherever the two agree to within what the quotient can tell, and the
-    /// quotient wherever they do not: the force stays smooth and the work exact, with no length scale to tune. Potentials
-    /// with a closed form of the quotient should give it instead.
+    /// As the ends meet, the quotient drowns in the round-off of `U`, but then a three-point Gauss rule on the slope
+    /// is exact to that round-off. So the rule is taken wherever the two agree to within what the quotient can tell,
+    /// and the quotient wherever they do not: the force stays smooth and the work exact, with no length scale to tune.
+    /// Potentials with a closed form of the quotient should give it instead.
     fn mean_slope(&self, from: f64, to: f64) -> f64 {
         let (length, middle) = (to - from, 0.5 * (from + to));
         let offset = 0.5 * length * 0.6_f64.sqrt();

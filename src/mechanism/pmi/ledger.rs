@@ -2,9 +2,9 @@
 //!
 //! Thread: any (RT safe).
 //!
-//! `E_N − E_0 = Σ T fᵀv̂ + Σ T f_cᵀv̂ − Σ T v̂ᵀD v̂` (seed 000, eq. 6, with the slack written out). A body steps, then enters
-//! what flowed and what it holds now; [`EnergyLedger::balance`] is what does not add up. The running sums are compensated
-//! (Neumaier 1974): a plain sum of 1e6 terms would by itself lose the digits the balance is meant to show.
+//! `E_N − E_0 = Σ T fᵀv̂ + Σ T f_cᵀv̂ − Σ T v̂ᵀD v̂` (seed 000, eq. 6, with the slack written out). A body steps, then
+//! enters what flowed and what it holds now; [`EnergyLedger::balance`] is what does not add up. The running sums are
+//! compensated (Neumaier 1974): a plain sum of 1e6 terms would by itself lose the digits the balance is meant to show.
 
 use super::twofold::two_sum;
 

@@ -2,7 +2,8 @@
 //!
 //! Thread: any (RT safe; [`LinearBody`] and [`baseline`] take their storage at construction).
 //!
-//! With the midpoint velocity `v̂ = (v_k + v_{k+1})/2 = (x_{k+1} − x_k)/T` every force is taken at the middle of the step:
+//! With the midpoint velocity `v̂ = (v_k + v_{k+1})/2 = (x_{k+1} − x_k)/T` every force is taken at the middle of the
+//! step:
 //!
 //! ```text
 //!  M (v_{k+1} − v_k)/T + D v̂ + K (x_k + x_{k+1})/2 = f        seed 000, eq. 3
@@ -10,9 +11,9 @@
 //!  E_N − E_0 = Σ T fᵀv̂ − Σ T v̂ᵀD v̂ ≤ Σ T fᵀv̂                  eq. 6
 //! ```
 //!
-//! Each step is cut in two, so that a constraint solver can sit in the middle: `prepare` gives the free midpoint velocity
-//! and the compliance `A⁻¹`, `finish` takes the midpoint velocity the solver arrived at. The last line above is kept by
-//! every body in its [`EnergyLedger`].
+//! Each step is cut in two, so that a constraint solver can sit in the middle: `prepare` gives the free midpoint
+//! velocity and the compliance `A⁻¹`, `finish` takes the midpoint velocity the solver arrived at. The last line above
+//! is kept by every body in its [`EnergyLedger`].
 //!
 //! | file | holds |
 //! |---|---|

@@ -3,16 +3,17 @@
 //! Thread: any (RT safe: bounded iterations, no allocation).
 //!
 //! `2m (v̂ − v)/T + d v̂ + (U(x + T v̂) − U(x))/(T v̂) = f` (see `element` for the quotient). Times `T v̂` this reads
-//! `ΔE = T f v̂ − T d v̂²`: any root of it is a passive step. Where `U` is bounded below the left side grows like `2m v̂/T`
-//! both ways, so that a bracket always exists; with a large step in a potential that is not convex there may be several
-//! roots, of which the one nearest to the free motion along the line of search is taken.
+//! `ΔE = T f v̂ − T d v̂²`: any root of it is a passive step. Where `U` is bounded below the left side grows like
+//! `2mv̂/T` both ways, so that a bracket always exists; with a large step in a potential that is not convex there may be
+//! several roots, of which one near the motion in the linearised potential is taken.
 
 use super::{EnergyFlow, EnergyLedger, Potential};
 
 /// Doublings of the search interval: reaches 2⁶⁰ times the first guess of the speed.
 const MAX_DOUBLINGS: usize = 60;
-/// Newton or bisection steps: bisection alone needs 53 + what the bracket exceeds the root by.
-const MAX_ITERATIONS: usize = 120;
+/// Newton or bisection steps. Every second one halves the bracket or the step, and 53 halvings exhaust a number's
+/// digits; the rest is for brackets much wider than the root.
+const MAX_ITERATIONS: usize = 200;
 
 /// A mass on a line (or an inertia about an axis).
 #[derive(Clone, Copy, Debug)]
@@ -51,9 +52,9 @@ impl ScalarBody {
         &self.ledger
     }
 
-    /// One step in `potential`, against `damping` (N·s/m), under `force_n`. Returns the midpoint velocity; `None`, with the
-    /// body left as it was, when no root is found, which takes an input that is not finite, a negative damping, or a
-    /// potential without a lower bound.
+    /// One step in `potential`, against `damping` (N·s/m), under `force_n`. Returns the midpoint velocity; `None`,
+    /// with the body left as it was, when no root is found, which takes an input that is not finite, a negative
+    /// damping, or a potential without a lower bound.
     pub fn step(&mut self, potential: &impl Potential, damping: f64, force_n: f64, step_s: f64) -> Option<f64> {
         if !(step_s > 0.0 && step_s.is_finite()) {
             return None;
@@ -89,8 +90,8 @@ impl<P: Potential> Equation<'_, P> {
             - self.force_n
     }
 
-    /// Derivative of the residual. That of the mean slope is `(U′(x⁺) − mean)/(x⁺ − x)`, with the limit `½ U″`, which also
-    /// serves where the difference has no digits left.
+    /// Derivative of the residual. That of the mean slope is `(U′(x⁺) − mean)/(x⁺ − x)`, with the limit `½ U″`, which
+    /// also serves where the difference has no digits left.
     fn derivative(&self, midpoint: f64) -> f64 {
         let (from, to) = (self.body.position, self.body.position + self.step_s * midpoint);
         let (end, mean) = (self.potential.slope(to), self.potential.mean_slope(from, to));
@@ -100,14 +101,15 @@ impl<P: Potential> Equation<'_, P> {
         2.0 * self.body.mass_kg / self.step_s + self.damping + self.step_s * slope
     }
 
-    /// Newton's method, kept inside a bracket by bisection.
+    /// Newton's method, kept inside a bracket, and by bisection wherever it does not halve its steps.
     fn solve(&self) -> Option<f64> {
         let (mut below, mut above) = self.bracket()?;
         let mut guess = 0.5 * (below + above);
+        let (mut last, mut before_last) = (above - below, above - below);
         for _ in 0..MAX_ITERATIONS {
             let residual = self.residual(guess);
             if residual == 0.0 {
-                return Some(guess);
+                break;
             }
             if residual > 0.0 {
                 above = guess;
@@ -115,21 +117,22 @@ impl<P: Potential> Equation<'_, P> {
                 below = guess;
             }
             let newton = guess - residual / self.derivative(guess);
-            let next = if newton > below && newton < above { newton } else { 0.5 * (below + above) };
-            // Neighbours in floating point, or a Newton step that no longer moves: no better root can be written down.
-            if next == guess || next == below || next == above {
-                return Some(guess);
-            }
+            let welcome = newton > below && newton < above && 2.0 * (newton - guess).abs() < before_last;
+            let next = if welcome { newton } else { 0.5 * (below + above) };
+            let change = (next - guess).abs();
+            (before_last, last) = (last, change);
             guess = next;
+            if change <= f64::EPSILON * guess.abs() {
+                break;
+            }
         }
         Some(guess)
     }
 
     /// Two speeds between which the residual changes sign from − to +.
     fn bracket(&self) -> Option<(f64, f64)> {
-        // Start from the motion without the potential, which is exact in free flight.
-        let inertia = 2.0 * self.body.mass_kg / self.step_s;
-        let start = (inertia * self.body.velocity + self.force_n) / (inertia + self.damping);
+        // Start from the motion with the potential made linear, which is the scale of the answer in stiff potentials.
+        let start = -self.residual(0.0) / self.scale(0.0);
         let at_start = self.residual(start);
         if !at_start.is_finite() {
             return None;
@@ -137,7 +140,8 @@ impl<P: Potential> Equation<'_, P> {
         if at_start == 0.0 {
             return Some((start, start));
         }
-        let mut reach = (at_start / inertia).abs().max(f64::EPSILON * start.abs()).max(f64::MIN_POSITIVE);
+        let least = (f64::EPSILON * start.abs()).max(f64::MIN_POSITIVE);
+        let mut reach = (at_start / self.scale(start)).abs().max(least);
         for _ in 0..MAX_DOUBLINGS {
             let end = if at_start > 0.0 { start - reach } else { start + reach };
             let at_end = self.residual(end);
@@ -150,6 +154,11 @@ impl<P: Potential> Equation<'_, P> {
             reach *= 2.0;
         }
         None
+    }
+
+    /// The derivative, or that without the potential where the potential curves the other way.
+    fn scale(&self, midpoint: f64) -> f64 {
+        self.derivative(midpoint).max(2.0 * self.body.mass_kg / self.step_s)
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Thread: any (storage is taken at construction; products, factor and solve do not allocate).
 //!
-//! Dense storage, but every loop runs over the envelope only (from the first to the last non-zero of a row). Elimination
-//! without pivoting fills nothing outside the envelope (Jennings 1966), so that a chain costs O(n) and a full matrix
-//! O(n³) with the same code. No pivoting is needed for positive definite matrices.
+//! Dense storage, but every loop runs over the envelope only (from the first to the last non-zero of a row).
+//! Elimination without pivoting fills nothing outside the envelope (Jennings 1966), so that a chain costs O(n) and a
+//! full matrix O(n³) with the same code. No pivoting is needed for positive definite matrices.
 
 use nalgebra::DMatrix;
 
@@ -23,7 +23,8 @@ impl SymmetricMatrix {
     /// The symmetric part of `matrix`; `None` when it is not square, or off symmetry by more than round-off.
     pub(super) fn new(matrix: &DMatrix<f64>) -> Option<Self> {
         let size = matrix.nrows();
-        // Assembly adds the same terms in another order on the other side of the diagonal; no more than that is forgiven.
+        // Assembly adds the same terms in another order on the other side of the diagonal; no more than that is
+        // forgiven.
         let allowed = 1e-12 * matrix.amax();
         if matrix.ncols() != size || !matrix.iter().all(|x| x.is_finite()) {
             return None;

@@ -3,8 +3,8 @@
 //! Thread: any (RT safe).
 //!
 //! Error-free sum: Knuth, TAOCP vol. 2, §4.2.2; error-free product: Dekker 1971, Numer. Math. 18, with Veltkamp's
-//! splitting rather than a fused multiply-add, which the baseline x86-64 target would take from a library call. Sums and
-//! products of magnitudes above 1e290 overflow in the splitting; no quantity here comes near.
+//! splitting rather than a fused multiply-add, which the baseline x86-64 target would take from a library call. Sums
+//! and products of magnitudes above 1e290 overflow in the splitting; no quantity here comes near.
 
 /// `high + low` with `low` at most half a unit in the last place of `high`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
