@@ -18,5 +18,6 @@ pub mod geometry;
 pub mod haptic;
 pub mod math;
 pub mod mechanism;
+pub mod scene;
 pub mod shared;
 pub mod sim;
