@@ -3,10 +3,10 @@
 //! Thread: main.
 
 use super::demo::{self, DemoOptions};
-use super::{Failure, exit};
+use super::{Failure, exit, warn};
 use crate::bench;
 use crate::device::operator::Skill;
-use crate::files::{self, Format, Look};
+use crate::files::{self, Format};
 use crate::scene;
 use crate::shared::realtime::RealtimeRequest;
 use clap::{Args, Parser, Subcommand};
@@ -192,7 +192,7 @@ fn measure(args: &BenchArgs) -> Result<ExitCode, Failure> {
     options.rounds = args.rounds.unwrap_or(options.rounds);
     options.seed = args.seed.unwrap_or(options.seed);
     options.out = args.out.clone().unwrap_or(options.out);
-    let format = if args.json { bench::Format::Json } else { bench::Format::Table };
+    let format = if args.json { bench::Format::JsonLines } else { bench::Format::Table };
     let mut report = bench::Report::on_terminal(format);
     bench::run(suite, &options, &mut report)?;
     report.finish().map_err(bench::BenchError::from)?;
@@ -218,30 +218,25 @@ fn check(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
 }
 
 fn check_one(path: &Path) -> Result<&'static str, Failure> {
-    let bytes = files::read_bytes(path)?;
+    // Only to learn the kind; the readers themselves say what is wrong with a file that cannot be read.
+    let bytes = std::fs::read(path).unwrap_or_default();
     let kind = match files::format_of(&bytes) {
         Some(Format::DEVICE) => {
-            files::device_file::load(path)?.warnings.print();
+            warn(&files::device_file::load(path)?.warnings);
             "device"
         }
         Some(Format::CONFIG) => {
-            files::config::load(path)?.warnings.print();
+            warn(&files::config::load(path)?.warnings);
             "configuration"
         }
         _ => {
             let scene = scene::load(path)?;
-            scene.warnings.print();
+            warn(&scene.warnings);
             let device = scene.value.device.clone().unwrap_or_else(|| "simulated-3dof".into());
             let device = scene::open_device(&device)?;
-            scene::build(&scene.value, &device.value).map_err(Failure::Report)?.warnings.print();
+            warn(&scene::build(&scene.value, &device.value).map_err(Failure::Report)?.warnings);
             "scene"
         }
     };
     Ok(kind)
-}
-
-/// How diagnostics look on standard error.
-#[must_use]
-pub fn look() -> Look {
-    Look::for_stream(&std::io::stderr())
 }

@@ -3,7 +3,7 @@
 //! Thread: main.
 
 use super::summary::{Summary, Tally, Timing};
-use super::{Failure, Lockstep};
+use super::{Failure, Lockstep, warn};
 use crate::device::operator::{OperatorReport, Progress, Skill};
 use crate::device::{DeviceSpec, Operator, SimulatedDevice};
 use crate::haptic::thread::{HapticSetup, HapticThread};
@@ -49,6 +49,7 @@ pub struct DemoOptions {
 /// A scene ready to run.
 struct Stage {
     name: String,
+    title: String,
     device: DeviceSpec,
     built: Built,
     skill: Skill,
@@ -68,7 +69,7 @@ pub fn run(options: &DemoOptions, stop: &Arc<AtomicBool>) -> Result<Summary, Fai
         "hapticd {}   scene {} ({})   {} and {} operator, seed {}",
         env!("CARGO_PKG_VERSION"),
         stage.name,
-        stage.built_title(),
+        stage.title,
         stage.device.model,
         stage.skill.name(),
         stage.seed
@@ -77,10 +78,6 @@ pub fn run(options: &DemoOptions, stop: &Arc<AtomicBool>) -> Result<Summary, Fai
 }
 
 impl Stage {
-    fn built_title(&self) -> &str {
-        &self.built.title
-    }
-
     fn operator(&self) -> Operator {
         Operator::new(self.skill, self.built.script, self.built.mapping)
     }
@@ -110,13 +107,13 @@ impl Stage {
 /// Reads and checks the files.
 fn prepare(options: &DemoOptions) -> Result<Stage, Failure> {
     let loaded = scene::open(&options.scene)?;
-    loaded.warnings.print();
+    warn(&loaded.warnings);
     let spec: SceneSpec = loaded.value;
     let device_name = options.device.clone().or_else(|| spec.device.clone()).unwrap_or_else(|| "simulated-3dof".into());
     let device = scene::open_device(&device_name)?;
-    device.warnings.print();
+    warn(&device.warnings);
     let built = scene::build(&spec, &device.value).map_err(Failure::Report)?;
-    built.warnings.print();
+    warn(&built.warnings);
     if device.value.driver != "simulated" {
         return Err(Failure::Usage(format!(
             "`{device_name}` is driven by `{}`; a demo needs a simulated device, such as simulated-3dof",
@@ -129,6 +126,7 @@ fn prepare(options: &DemoOptions) -> Result<Stage, Failure> {
     );
     Ok(Stage {
         name,
+        title: spec.title.clone(),
         device: device.value,
         skill: options.skill.unwrap_or(built.skill),
         seed: options.seed.unwrap_or(built.seed),

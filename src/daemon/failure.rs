@@ -66,6 +66,13 @@ impl Failure {
     }
 }
 
+/// Prints warnings to standard error, if there are any.
+pub fn warn(report: &Report) {
+    if !report.is_empty() {
+        eprintln!("{}", report.render(Look::for_stream(&std::io::stderr())));
+    }
+}
+
 /// An exit code.
 #[must_use]
 pub fn exit(code: u8) -> ExitCode {

@@ -9,6 +9,6 @@ mod lockstep;
 mod summary;
 
 pub use demo::{DemoOptions, list, run as run_demo};
-pub use failure::{Failure, exit};
+pub use failure::{Failure, exit, warn};
 pub use lockstep::{Beat, Lockstep};
 pub use summary::{Breach, Summary, Tally, Timing};
