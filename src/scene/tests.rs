@@ -524,9 +524,15 @@ fn a_scene_is_opened_by_name_or_by_path() {
     assert_eq!(by_path.source.text(), open("virtual_wall").expect("it is shipped").value.source.text());
     assert_eq!(by_path.source.name(), path);
     let unknown = open("virtual_wal").expect_err("a slip").to_string();
-    assert_eq!(unknown, "no scene is called `virtual_wal`; did you mean `virtual_wall`?, or give the path of a file");
+    assert_eq!(
+        unknown,
+        "no scene is called `virtual_wal` (did you mean `virtual_wall`?); to open a file, give its path"
+    );
     let device = open_device("falcon").expect_err("not shipped").to_string();
-    assert!(device.contains("known here: `simulated-3dof`, `simulated-6dof`, or give the path of a file"), "{device}");
+    assert!(
+        device.contains("(known here: `simulated-3dof`, `simulated-6dof`); to open a file, give its path"),
+        "{device}"
+    );
     let missing = open("nowhere/x.toml").expect_err("it is not there");
     assert!(matches!(missing, OpenError::File(LoadError::NotFound { .. })), "{missing}");
     assert!(matches!(open("x.toml"), Err(OpenError::File(_))));
