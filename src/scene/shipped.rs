@@ -23,7 +23,7 @@ const DEVICES: [(&str, &str); 2] = [
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// No scene or device of that name is part of the program.
-    #[error("no {kind} is called `{name}`; {help} A file is named by its path, with a / or .toml in it")]
+    #[error("no {kind} is called `{name}` ({help}); to open a file, give its path")]
     Unknown {
         /// "scene" or "device".
         kind: &'static str,

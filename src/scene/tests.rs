@@ -164,10 +164,17 @@ fn several_mistakes_are_reported_at_once_each_at_its_place_with_help() {
     assert_eq!(said(name, &changes), expected);
 }
 
+/// Each change of the wall, from and to, must be answered with the message.
+fn check_mistakes(cases: &[(&str, &str, &str)]) {
+    for (from, to, message) in cases {
+        let said = said("virtual_wall", &[(from, to)]);
+        assert!(said.iter().any(|s| s.contains(&format!(" {message} | "))), "{to}: {said:#?}");
+    }
+}
+
 #[test]
-fn each_kind_of_mistake_in_a_scene_is_told_apart() {
-    let wall = "virtual_wall";
-    for (from, to, message) in [
+fn each_kind_of_mistake_in_bodies_tool_and_settings_is_told_apart() {
+    check_mistakes(&[
         ("\"60 Hz\"", "\"10 Hz\"", "`simulation` must be at least 30 Hz"),
         ("[0, 0, \"-9.81 m/s^2\"]", "[0, 0]", "`gravity` needs 3 values, not 2"),
         ("friction    = 0.3", "friction    = -1", "`friction` must be zero or more"),
@@ -210,6 +217,12 @@ fn each_kind_of_mistake_in_a_scene_is_told_apart() {
         ("ramp_up   = \"500 ms\"", "ramp_up   = \"1 ms\"", "`ramp_up` must be at least 0.1 s"),
         ("passivity = \"bound\"", "passivity = \"of\"", "`passivity` cannot be `of`"),
         ("thread = false", "thread = 0", "`thread` needs true or false, not a number"),
+    ]);
+}
+
+#[test]
+fn each_kind_of_mistake_in_phases_and_goals_is_told_apart() {
+    check_mistakes(&[
         (
             "name    = \"approach\"",
             "name    = \"approach from the operator's side\"",
@@ -234,10 +247,7 @@ fn each_kind_of_mistake_in_a_scene_is_told_apart() {
         ("penetration_below =", "penetration_above =", "what this goal is about is missing"),
         ("[tool]", "[tools]", "`tool` is missing"),
         ("hapticd-scene/1", "hapticd-scene/2", "this is not a hapticd-scene/1 file"),
-    ] {
-        let said = said(wall, &[(from, to)]);
-        assert!(said.iter().any(|s| s.contains(&format!(" {message} | "))), "{to}: {said:#?}");
-    }
+    ]);
 }
 
 #[test]
@@ -524,9 +534,15 @@ fn a_scene_is_opened_by_name_or_by_path() {
     assert_eq!(by_path.source.text(), open("virtual_wall").expect("it is shipped").value.source.text());
     assert_eq!(by_path.source.name(), path);
     let unknown = open("virtual_wal").expect_err("a slip").to_string();
-    assert_eq!(unknown, "no scene is called `virtual_wal`; did you mean `virtual_wall`?, or give the path of a file");
+    assert_eq!(
+        unknown,
+        "no scene is called `virtual_wal` (did you mean `virtual_wall`?); to open a file, give its path"
+    );
     let device = open_device("falcon").expect_err("not shipped").to_string();
-    assert!(device.contains("known here: `simulated-3dof`, `simulated-6dof`, or give the path of a file"), "{device}");
+    assert!(
+        device.contains("(known here: `simulated-3dof`, `simulated-6dof`); to open a file, give its path"),
+        "{device}"
+    );
     let missing = open("nowhere/x.toml").expect_err("it is not there");
     assert!(matches!(missing, OpenError::File(LoadError::NotFound { .. })), "{missing}");
     assert!(matches!(open("x.toml"), Err(OpenError::File(_))));
