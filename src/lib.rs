@@ -18,5 +18,6 @@ pub mod geometry;
 pub mod collision;
 pub mod sim;
 pub mod files;
+pub mod scene;
 pub mod daemon;
 pub mod bench;

@@ -5,8 +5,8 @@
 //! What is not reported, and how deep it can get. (a) The place of greatest depth among all features is always reported:
 //! merging keeps the deeper of two, thinning begins with the deepest. So nothing unreported is deeper than what is, and
 //! a place that was left out and sinks becomes the deepest, and is reported, at the next look: it can get deeper than
-//! the deepest reported by one look's motion at most. (b) A merged place lies within 2 % of the smaller shape from a
-//! reported one whose normal is within 8° of its own; moved as one body through a small angle φ it sinks by no more than
+//! the deepest reported by one look's motion at most. (b) A merged place lies within 2 % of the smaller shape (a filler within
+//! 20 %) from a reported one whose normal is within 8° of its own; moved as one body through a small angle φ it sinks by no more than
 //! that distance times φ relative to it. (c) Between samples of a rim or, on a surface that is not convex, an edge, a
 //! second minimum can hide; the distance is 1-Lipschitz, so it is deeper than its neighbours by half an interval at most
 //! (`minimum`). On convex surfaces edges have a single minimum and none can hide.
@@ -94,6 +94,9 @@ fn one_way(pair: u16, surface: Side, holder: &Placed<'_>, target: &Placed<'_>, m
         let corner = Corner::of(&local, holder, &pose_target_holder);
         for sheet in 0..target.surface.sheet_count() {
             touch(&local, target.surface, sheet, margin + radius, &mut |hit: Hit| {
+                if leads_out_elsewhere(&hit, radius, holder.surface, &pose_target_holder) {
+                    return;
+                }
                 let id = identity(pair, surface, sheet, index, hit.branch);
                 if let Some(hit) = corner.sound(hit, target.surface, sheet) {
                     places.push(place(&hit, radius, surface, id, &pose_world_target));
@@ -156,6 +159,20 @@ impl Corner {
     }
 }
 
+/// True when the point of the surface that a round core touches lies inside the core's own shape, nearer to another face
+/// of it than to the round one: just under the end of a cylinder the axis, with its radius around it, would push
+/// sideways what is on its way out through the end. The feature of the other shape that got in there finds that way.
+fn leads_out_elsewhere(hit: &Hit, radius: f64, own: &dyn Surface, pose_target_own: &Pose) -> bool {
+    let depth = radius - hit.gap;
+    // A core that is itself inside the other solid is beyond this question: any way out is welcome.
+    if radius == 0.0 || depth <= 0.0 || hit.gap <= 0.0 {
+        return false;
+    }
+    let touched = hit.point - hit.normal * hit.gap;
+    let local = pose_target_own.rotation.inverse_transform_vector(&(touched - pose_target_own.translation.vector));
+    -own.signed_distance(&local).distance < depth * (1.0 - 1e-3) - 1e-12
+}
+
 /// A hit, found in the frame of the surface's shape, in world terms.
 fn place(hit: &Hit, radius: f64, surface: Side, id: u64, pose_world_target: &Pose) -> Place {
     let outward = pose_world_target.rotation * hit.normal;
@@ -163,9 +180,11 @@ fn place(hit: &Hit, radius: f64, surface: Side, id: u64, pose_world_target: &Pos
     let on_feature: Vec3 = core - outward * radius;
     let gap = hit.gap - radius;
     match surface {
-        Side::B => Place { id, surface, point_a: on_feature, normal: outward, gap },
+        Side::B => Place { id, surface, point_a: on_feature, normal: outward, gap, is_filler: hit.is_filler },
         // The surface is A's: its normal points at B, and A's point is the one on the surface.
-        Side::A => Place { id, surface, point_a: on_feature - outward * gap, normal: -outward, gap },
+        Side::A => {
+            Place { id, surface, point_a: on_feature - outward * gap, normal: -outward, gap, is_filler: hit.is_filler }
+        }
     }
 }
 

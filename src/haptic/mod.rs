@@ -21,6 +21,7 @@ mod local;
 mod model;
 mod record;
 mod state;
+pub mod thread;
 
 pub use clutch::Clutch;
 pub use coupling::{Coupling, SpringDamper};
@@ -30,3 +31,4 @@ pub use local::{LocalMechanism, LocalReport};
 pub use model::{HapticModel, Policy, ToolModel};
 pub use record::TickRecord;
 pub use state::{HapticState, tick};
+pub use thread::{HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};

@@ -83,6 +83,12 @@ impl HapticState {
         self.command = command;
     }
 
+    /// Takes note that the device did not take the force of this tick: it may still hold the one before.
+    pub fn unheard(&mut self) {
+        self.ledger.unheard();
+        self.record.faults.set(Faults::DEVICE_SILENT);
+    }
+
     /// The tool as the simulation should know it.
     #[must_use]
     pub fn tool(&self) -> &ToolSample {
