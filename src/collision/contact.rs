@@ -11,13 +11,19 @@
 //! second minimum can hide; the distance is 1-Lipschitz, so it is deeper than its neighbours by half an interval at most
 //! (`minimum`). On convex surfaces edges have a single minimum and none can hide.
 //!
+//! Ghosts. Beside the rim of a face that a corner overhangs, the nearest face may be one that the corner's own body
+//! reaches past: a box on a box, flush with it or just beyond, would be told to stay off the side of the box it stands on.
+//! An edge that leads from the corner against the normal must meet the surface where the normal says; where it does not,
+//! the normal is asked for again a little way inside the corner's own body, and if that is no better the corner touches
+//! nothing there: the edges that cross do.
+//!
 //! When the core of a feature is sharp (a corner, an edge, a rim) and inside the other solid, the normal is that of the
 //! nearest face, or the balance of two: right while the depth is small against the shapes.
 
 use super::minimum::{Hit, touch};
 use super::select::{MAX_PER_PAIR, Place, Places};
 use super::{Candidate, Candidates, Side};
-use crate::geometry::{Feature, Surface};
+use crate::geometry::{Distance, Feature, Surface};
 use crate::math::{Pose, Vec3};
 
 /// A shape of a body where it is now.
@@ -40,6 +46,11 @@ impl Placed<'_> {
         self.pose_world_body * self.pose_body_shape
     }
 }
+
+/// An edge leads against a normal if it does so by more than this sine: 15°.
+const AGAINST: f64 = 0.26;
+/// How far inside the corner's own body a ghost's normal is asked for again, in parts of the edge.
+const INSIDE: f64 = 0.02;
 
 /// Adds the candidates of one pair with a gap below `margin` to `out`, at most [`MAX_PER_PAIR`].
 pub fn collide(pair: u16, a: &Placed<'_>, b: &Placed<'_>, margin: f64, out: &mut Candidates) {
@@ -80,15 +91,71 @@ fn one_way(pair: u16, surface: Side, holder: &Placed<'_>, target: &Placed<'_>, m
             Feature::Point { radius, .. } | Feature::Segment { radius, .. } => radius,
             Feature::Circle { .. } => 0.0,
         };
+        let corner = Corner::of(&local, holder, &pose_target_holder);
         for sheet in 0..target.surface.sheet_count() {
             touch(&local, target.surface, sheet, margin + radius, &mut |hit: Hit| {
                 if leads_out_elsewhere(&hit, radius, holder.surface, &pose_target_holder) {
                     return;
                 }
                 let id = identity(pair, surface, sheet, index, hit.branch);
-                places.push(place(&hit, radius, surface, id, &pose_world_target));
+                if let Some(hit) = corner.sound(hit, target.surface, sheet) {
+                    places.push(place(&hit, radius, surface, id, &pose_world_target));
+                }
             });
         }
+    }
+}
+
+/// The edges that lead away from a corner, in the frame of the surface; none for what is not a corner.
+struct Corner {
+    edges: [Vec3; 3],
+    count: usize,
+}
+
+impl Corner {
+    fn of(local: &Feature, holder: &Placed<'_>, pose_target_holder: &Pose) -> Self {
+        let mut corner = Self { edges: [Vec3::zeros(); 3], count: 0 };
+        let Feature::Point { position, radius: 0.0 } = *local else { return corner };
+        let at = |p: &Vec3| pose_target_holder.rotation * p + pose_target_holder.translation.vector;
+        for feature in holder.features {
+            let Feature::Segment { a, b, radius: 0.0 } = feature else { continue };
+            let (a, b) = (at(a), at(b));
+            // Ends of edges and corners are the same numbers, turned in the same way.
+            let away = if a == position {
+                b - a
+            } else if b == position {
+                a - b
+            } else {
+                continue;
+            };
+            if corner.count < 3 {
+                corner.edges[corner.count] = away;
+                corner.count += 1;
+            }
+        }
+        corner
+    }
+
+    /// True when an edge leads against the normal and does not get under the surface there.
+    fn is_ghost(&self, hit: &Hit, surface: &dyn Surface, sheet: usize) -> bool {
+        self.edges[..self.count].iter().any(|edge| {
+            let (fall, under) = (-hit.normal.dot(edge), INSIDE * edge.norm());
+            let part = ((hit.gap + under) / fall).clamp(0.0, 1.0);
+            let expected = hit.gap - part * fall;
+            fall > AGAINST * edge.norm()
+                && surface.sheet_distance(sheet, &(hit.point + edge * part)).distance > expected + 0.5 * under
+        })
+    }
+
+    /// The hit with a normal that does not point into the corner's own body, if there is one.
+    fn sound(&self, hit: Hit, surface: &dyn Surface, sheet: usize) -> Option<Hit> {
+        if !self.is_ghost(&hit, surface, sheet) {
+            return Some(hit);
+        }
+        let inside = hit.point + self.edges.iter().sum::<Vec3>() * INSIDE;
+        let Distance { distance, normal } = surface.sheet_distance(sheet, &inside);
+        let again = Hit { normal, gap: distance + normal.dot(&(hit.point - inside)), ..hit };
+        (!self.is_ghost(&again, surface, sheet)).then_some(again)
     }
 }
 

@@ -83,3 +83,29 @@ fn a_ball_with_back_spin_comes_back() {
     let rolling = 5.0 / 7.0 * (speed + 0.4 * RADIUS * spin);
     assert!(rolling < 0.0 && (scene.velocity(1).x - rolling).abs() < 1e-9, "{} not {rolling}", scene.velocity(1).x);
 }
+
+#[test]
+fn a_ball_with_side_spin_runs_along_a_parabola() {
+    // The slip v − ω × r keeps its direction, so the friction is constant until it grips; spin about the vertical stays.
+    let (velocity, spin) = (Vec3::new(2.0, 0.0, 0.0), Vec3::new(30.0, -10.0, 40.0));
+    let friction = 0.2;
+    let slip = velocity + spin.cross(&(Vec3::z() * -RADIUS));
+    let force = -slip.normalize() * friction * G;
+    let grips_at_s = 2.0 * slip.norm() / (7.0 * friction * G);
+    for (rate_hz, error) in [(1000.0, 1e-6), (10_000.0, 1e-8)] {
+        let pose = Pose::translation(0.0, 0.0, RADIUS);
+        let ball = Thing::ball(MASS, RADIUS, pose).friction(friction).moving_with(velocity, spin);
+        let mut scene = Scene::new(rate_hz, &[Thing::plane(0.0), ball]);
+        for k in 1..=(0.9 * grips_at_s * rate_hz) as usize {
+            scene.step();
+            let t = k as f64 / rate_hz;
+            let exact = velocity * t + force * (0.5 * t * t) + Vec3::z() * RADIUS;
+            let off = (scene.position(1) - exact).norm() / (velocity.norm() * t);
+            assert!(off < error, "{rate_hz} Hz, {t} s: {off:e}");
+        }
+        assert!((scene.spin(1).z - spin.z).abs() < error * spin.z, "{}", scene.spin(1).z);
+        scene.run(rate_hz as usize);
+        let rolling = velocity + force * grips_at_s;
+        assert!((scene.velocity(1) - rolling).norm() < error, "{} not {rolling}", scene.velocity(1));
+    }
+}

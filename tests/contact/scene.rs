@@ -6,7 +6,7 @@ use hapticd::mechanism::MechanismSnapshot;
 use hapticd::mechanism::pmi::{RigidBody, RigidInertia};
 use hapticd::mechanism::solver::Settings;
 use hapticd::shared::ToolSample;
-use hapticd::sim::{BodyModel, Material, Motion, SimData, SimModel, StepReport, ToolBody, empty_snapshot, step};
+use hapticd::sim::{BodyModel, ContactForce, Material, Motion, SimData, SimModel, StepReport, ToolBody, empty_snapshot, step};
 
 /// Acceleration of gravity, m/s².
 pub(crate) const G: f64 = 9.81;
@@ -77,7 +77,13 @@ impl Thing {
 }
 
 impl Scene {
+    /// On earth.
     pub(crate) fn new(rate_hz: f64, things: &[Thing]) -> Self {
+        Self::under(Vec3::new(0.0, 0.0, -G), rate_hz, things)
+    }
+
+    /// Under any gravity.
+    pub(crate) fn under(gravity: Vec3, rate_hz: f64, things: &[Thing]) -> Self {
         let materials = things
             .iter()
             .map(|t| Material { name: String::new(), friction: t.friction, restitution: t.restitution })
@@ -104,7 +110,7 @@ impl Scene {
                 start: away,
             },
             materials,
-            gravity: Vec3::new(0.0, 0.0, -G),
+            gravity,
             rate_hz,
             margin_m: 0.005,
             collision_thread: false,
@@ -139,6 +145,16 @@ impl Scene {
 
     pub(crate) fn velocity(&self, index: usize) -> Vec3 {
         split(self.body(index).twist()).0
+    }
+
+    /// Forces of contact on a body, with the points they act at.
+    pub(crate) fn forces_on(&self, index: usize) -> Vec<(Vec3, Vec3)> {
+        let on = |contact: ContactForce| match contact.bodies {
+            [Some(first), _] if first == index => Some((contact.point, contact.force)),
+            [_, Some(second)] if second == index => Some((contact.point, -contact.force)),
+            _ => None,
+        };
+        self.data.contact_forces(self.model.step_s()).filter_map(on).collect()
     }
 
     /// Angular velocity in the world.
