@@ -36,7 +36,10 @@ const FIGURES_S: f64 = 0.1;
 const STOP_LEAST_S: f64 = 1.0;
 
 /// What the haptic thread is made of.
-#[expect(clippy::disallowed_types, reason = "the device was boxed before the thread began, and is freed after it ended")]
+#[expect(
+    clippy::disallowed_types,
+    reason = "the device was boxed before the thread began, and is freed after it ended"
+)]
 pub struct HapticSetup {
     /// What does not change while it runs.
     pub model: HapticModel,
@@ -228,7 +231,7 @@ impl Drop for Held {
 }
 
 /// The thread's life: rights, ticks, silence.
-fn live(mut body: Loop, started: &SyncSender<Granted>) -> Result<HapticFigures, HapticError> {
+fn live(body: Loop, started: &SyncSender<Granted>) -> Result<HapticFigures, HapticError> {
     let mut rights = realtime::acquire(&body.request);
     if !body.allow_no_rt && !rights.refusals.is_empty() {
         return Err(HapticError::RealtimeDenied(rights.refusals.swap_remove(0)));
