@@ -14,6 +14,7 @@
 //! 8. report: tool for the simulation, record for the logger
 
 mod clutch;
+mod compliance;
 mod coupling;
 mod gate;
 mod ledger;
@@ -28,7 +29,7 @@ pub use coupling::{Coupling, SpringDamper};
 pub use gate::{Command, Gate, Trip};
 pub use ledger::{Account, Ledger, MAX_LATENCY_TICKS};
 pub use local::{LocalMechanism, LocalReport};
-pub use model::{HapticModel, Policy, ToolModel};
+pub use model::{HapticModel, LOCAL_SOLVER, Policy, ToolModel};
 pub use record::TickRecord;
 pub use state::{HapticState, tick};
 pub use thread::{HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};

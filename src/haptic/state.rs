@@ -56,6 +56,10 @@ impl HapticState {
             _ => 20.0,
         };
         let ledger = Ledger::new(&model.limits, &model.mechanics);
+        let mut inverse_mass = model.tool.inertia.inverse_matrix();
+        if !model.rotation_sensed {
+            lock(&mut inverse_mass);
+        }
         Self {
             velocity: VelocityEstimator::new(Fit::Best, model.mechanics.quantum),
             observer: HandObserver::new(spec, bandwidth_hz),
@@ -66,7 +70,7 @@ impl HapticState {
             seen: 0,
             presence: 0.0,
             proxy: RigidBody::new(model.tool.inertia, Gravity::NONE, Coriolis::Start, pose, Twist::zeros()),
-            inverse_mass: model.tool.inertia.inverse_matrix(),
+            inverse_mass,
             contact_force: Wrench::zeros(),
             gate: Gate::default(),
             command: Command::default(),
@@ -372,10 +376,15 @@ fn proxy_step(
 
 /// A tool on a device without rotation keeps its orientation: no torque turns it.
 fn lock_rotation(step: &mut pmi::RigidStep) {
-    step.inverse.fixed_view_mut::<3, 6>(3, 0).fill(0.0);
-    step.inverse.fixed_view_mut::<6, 3>(0, 3).fill(0.0);
+    lock(&mut step.inverse);
     let (linear, _) = split(&step.free);
     step.free = join(&linear, &Vec3::zeros());
+}
+
+/// Takes rotation out of a compliance.
+fn lock(inverse: &mut Mat6) {
+    inverse.fixed_view_mut::<3, 6>(3, 0).fill(0.0);
+    inverse.fixed_view_mut::<6, 3>(0, 3).fill(0.0);
 }
 
 /// Stage 8: the tool for the simulation.
