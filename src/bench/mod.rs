@@ -8,6 +8,7 @@
 
 mod cyclictest;
 pub mod jitter;
+pub mod rig;
 mod load;
 mod record;
 
