@@ -8,7 +8,9 @@
 
 mod cyclictest;
 pub mod jitter;
+pub mod passivity;
 pub mod rig;
+pub mod storm;
 mod load;
 mod record;
 
