@@ -30,11 +30,13 @@ pub struct Options {
     pub cpu: Option<usize>,
     /// Seed of everything random.
     pub seed: u64,
+    /// Directory for tables and plots.
+    pub out: std::path::PathBuf,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seconds: 10.0, rounds: 5, priority: 80, cpu: None, seed: 1 }
+        Self { seconds: 10.0, rounds: 5, priority: 80, cpu: None, seed: 1, out: "bench-results".into() }
     }
 }
 

@@ -82,11 +82,28 @@ fn one_way(pair: u16, surface: Side, holder: &Placed<'_>, target: &Placed<'_>, m
         };
         for sheet in 0..target.surface.sheet_count() {
             touch(&local, target.surface, sheet, margin + radius, &mut |hit: Hit| {
+                if leads_out_elsewhere(&hit, radius, holder.surface, &pose_target_holder) {
+                    return;
+                }
                 let id = identity(pair, surface, sheet, index, hit.branch);
                 places.push(place(&hit, radius, surface, id, &pose_world_target));
             });
         }
     }
+}
+
+/// True when the point of the surface that a round core touches lies inside the core's own shape, nearer to another face
+/// of it than to the round one: just under the end of a cylinder the axis, with its radius around it, would push
+/// sideways what is on its way out through the end. The feature of the other shape that got in there finds that way.
+fn leads_out_elsewhere(hit: &Hit, radius: f64, own: &dyn Surface, pose_target_own: &Pose) -> bool {
+    let depth = radius - hit.gap;
+    // A core that is itself inside the other solid is beyond this question: any way out is welcome.
+    if radius == 0.0 || depth <= 0.0 || hit.gap <= 0.0 {
+        return false;
+    }
+    let touched = hit.point - hit.normal * hit.gap;
+    let local = pose_target_own.rotation.inverse_transform_vector(&(touched - pose_target_own.translation.vector));
+    -own.signed_distance(&local).distance < depth * (1.0 - 1e-3) - 1e-12
 }
 
 /// A hit, found in the frame of the surface's shape, in world terms.

@@ -167,16 +167,16 @@ fn crossed_boxes_meet_edge_to_edge() {
 
 #[test]
 fn a_corner_just_under_the_end_of_a_cylinder_is_pushed_out_through_the_end_not_the_side() {
-    // Corner 1 µm under the cap and 50 µm under the side; the axis, with its radius, would push it sideways.
+    // Corner 1 µm under the cap and 50 µm under the side; the axis, with its radius, would push it sideways. The cube
+    // leans a little outwards, so that the axis is nearest to it at the corner.
     let shape = Shape::Cylinder(Cylinder { radius: 0.01, half_length: 0.02 });
-    let long = Vec3::new(1.0, 1.0, 1.0).normalize();
+    let lean = Rot::from_scaled_axis(Vec3::y() * 1e-4);
     let corner = Vec3::new(0.01 - 5e-5, 0.0, 0.02 - 1e-6);
-    // A cube standing on this corner, leaning outwards so that the axis has its nearest point just below the cap.
-    let lean = Rot::rotation_between(&long, &Vec3::new(1.0, 0.0, 0.6).normalize()).expect("not opposite");
     let cube = Pose::from_parts((corner + lean * Vec3::repeat(0.02)).into(), lean);
     let list = touch_at((cuboid(0.02, 0.02, 0.02), cube), (shape, Pose::identity()), 1e-4);
-    near(list[0].gap, -1e-6, 1e-12);
-    assert!((list[0].normal - Vec3::z()).norm() < 1e-9, "{}", list[0].normal);
+    // Its lower edge falls by 1e-4 over the 50 µm to the rim.
+    near(list[0].gap, -1e-6, 1e-8);
+    assert!((list[0].normal - Vec3::z()).norm() < 1e-3, "{}", list[0].normal);
 }
 
 const PEG_RADIUS: f64 = 0.024985;

@@ -231,7 +231,7 @@ impl Drop for Held {
 }
 
 /// The thread's life: rights, ticks, silence.
-fn live(mut body: Loop, started: &SyncSender<Granted>) -> Result<HapticFigures, HapticError> {
+fn live(body: Loop, started: &SyncSender<Granted>) -> Result<HapticFigures, HapticError> {
     let mut rights = realtime::acquire(&body.request);
     if !body.allow_no_rt && !rights.refusals.is_empty() {
         return Err(HapticError::RealtimeDenied(rights.refusals.swap_remove(0)));
