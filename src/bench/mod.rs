@@ -8,6 +8,9 @@
 
 mod cyclictest;
 pub mod jitter;
+pub mod passivity;
+pub mod rig;
+pub mod storm;
 mod load;
 mod record;
 pub mod tick;
