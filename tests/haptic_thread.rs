@@ -105,16 +105,8 @@ fn setup(change: impl FnOnce(&mut HapticSetup), mischief: impl FnOnce(&mut Hand)
     mischief(&mut hand);
     let realtime =
         RealtimeRequest { priority: 0, cpu: None, spin_ns: 0, lock_memory: false, stack_prefault_bytes: 64 << 10 };
-    let mut setup = HapticSetup {
-        model,
-        device: Box::new(hand),
-        snapshots,
-        commands,
-        tool,
-        records,
-        realtime,
-        allow_no_rt: false,
-    };
+    let mut setup =
+        HapticSetup { model, device: Box::new(hand), snapshots, commands, tool, records, realtime, allow_no_rt: false };
     change(&mut setup);
     let ends =
         Ends { seen, snapshots: snapshot_writer, commands: command_writer, tool: tool_reader, records: record_reader };

@@ -235,6 +235,10 @@ struct Found {
     system_calls: u64,
     last_system_call: i64,
     watched_ticks: u64,
+    /// Most contacts at once.
+    contacts: u32,
+    /// Largest force, N.
+    force_n: f64,
     figures: HapticFigures,
 }
 
@@ -265,8 +269,16 @@ fn run(ticks: u64, mischief: Mischief) -> Found {
     let (records, mut record_reader) = ring(4096);
     let realtime =
         RealtimeRequest { priority: 0, cpu: None, spin_ns: 0, lock_memory: false, stack_prefault_bytes: 256 << 10 };
-    let setup =
-        HapticSetup { model, device: Box::new(device), snapshots, commands, tool, records, realtime, allow_no_rt: true };
+    let setup = HapticSetup {
+        model,
+        device: Box::new(device),
+        snapshots,
+        commands,
+        tool,
+        records,
+        realtime,
+        allow_no_rt: true,
+    };
     let thread = HapticThread::spawn(setup).expect("nothing was asked for");
     command_writer.publish(Command { sequence: 1, event: Some(Event::Enable) });
     let end_there = Arc::clone(&end);
@@ -282,11 +294,14 @@ fn run(ticks: u64, mischief: Mischief) -> Found {
         std::thread::sleep(Duration::from_millis(20));
         drop(held);
     }
+    let (mut contacts, mut force_n) = (0, 0.0_f64);
     let begin = Instant::now();
     while heartbeat.count() < ticks {
         assert!(begin.elapsed() < Duration::from_secs(600) && !thread.has_ended(), "{} ticks", heartbeat.count());
-        // Somebody takes the records out, now and then too late.
-        record_reader.drain().for_each(drop);
+        for record in record_reader.drain() {
+            contacts = contacts.max(record.contacts);
+            force_n = force_n.max(record.force.force.norm());
+        }
         std::thread::sleep(Duration::from_millis(50));
     }
     let figures = thread.stop().expect("it did not panic");
@@ -299,6 +314,8 @@ fn run(ticks: u64, mischief: Mischief) -> Found {
         system_calls: read(&SYSTEM_CALLS),
         last_system_call: LAST_SYSTEM_CALL.load(Ordering::SeqCst),
         watched_ticks: read(&WATCHED_TICKS),
+        contacts,
+        force_n,
         figures,
     }
 }
@@ -320,7 +337,7 @@ fn sixty_thousand_ticks_neither_allocate_nor_free_nor_lock_nor_call_the_system()
     ] {
         assert!(found.figures.faults.contains(fault), "{fault:?} was not met: {:?}", found.figures.faults);
     }
-    println!("{:#?}", found.figures);
+    assert!(found.contacts >= 10 && found.force_n > 2.0, "{} contacts, {} N", found.contacts, found.force_n);
 }
 
 #[test]

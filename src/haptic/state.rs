@@ -226,7 +226,8 @@ fn believe(
     // A place out of reach is not believed however long it is reported: counts were lost, and the device must be homed.
     let since_s = (1 + tick.skipped) as f64 * tick.period_s + state.unseen_ns as f64 / NS_PER_S as f64;
     let reach = model.policy.jump_m_per_s * since_s;
-    let way = |last: HandSample| sample.pose_device_handle.translation.vector - last.pose_device_handle.translation.vector;
+    let way =
+        |last: HandSample| sample.pose_device_handle.translation.vector - last.pose_device_handle.translation.vector;
     if state.last_sample.is_some_and(|last| way(last).norm() > reach) {
         faults.set(Faults::DEVICE_INVALID);
         state.silent_ns += period_ns;

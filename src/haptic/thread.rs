@@ -81,6 +81,7 @@ pub struct HapticFigures {
 }
 
 /// Why there is no haptic thread, or none any more.
+#[expect(clippy::disallowed_types, reason = "made after the last tick, for the spawner")]
 #[derive(Debug, thiserror::Error)]
 pub enum HapticError {
     /// No loop can run at this rate.
@@ -96,7 +97,7 @@ pub enum HapticError {
     #[error("the haptic thread panicked and the device was silenced: {message}")]
     Panicked {
         /// What the panic said.
-        message: std::string::String,
+        message: String,
     },
 }
 
@@ -213,9 +214,10 @@ fn join(thread: JoinHandle<Result<HapticFigures, HapticError>>) -> Result<Haptic
     thread.join().unwrap_or_else(|payload| Err(panicked(&*payload)))
 }
 
+#[expect(clippy::disallowed_types, reason = "runs after the last tick")]
 fn panicked(payload: &(dyn Any + Send)) -> HapticError {
     let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<std::string::String>().map(|text| text.as_str()));
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     HapticError::Panicked { message: text.unwrap_or("it left no message").into() }
 }
 
