@@ -4,7 +4,12 @@
 //! Files are made from a fixed seed, by damaging the shipped ones and from a grammar that knows just enough TOML to get
 //! past the parser. A new kind of file joins by one entry in [`KINDS`].
 
+use hapticd::collision::MAX_BODIES;
+use hapticd::device::DeviceSpec;
 use hapticd::files::{Look, Report, config, device_file};
+use hapticd::math::pose_is_sound;
+use hapticd::scene;
+use hapticd::sim::SimData;
 
 /// A kind of file: its reader with claims about what it accepts, good files of it, and its format line.
 struct Kind {
@@ -40,9 +45,48 @@ const KINDS: &[Kind] = &[
         good: &[include_str!("../config/hapticd.toml")],
         format: "hapticd-config/1",
     },
+    Kind {
+        name: "scene",
+        parse: |bytes| {
+            let loaded = scene::parse(bytes, "scene.toml")?;
+            let warnings = loaded.warnings;
+            for name in scene::shipped_device_names() {
+                let device = scene::open_device(name).expect("it is shipped").value;
+                match scene::build(&loaded.value, &device) {
+                    Ok(built) => check_built(&built, &device),
+                    Err(report) => {
+                        assert!(report.has_errors(), "refused without a reason");
+                        check_report("built scene", bytes, &report);
+                    }
+                }
+            }
+            Ok(warnings)
+        },
+        good: &[
+            include_str!("../scenes/virtual_wall.toml"),
+            include_str!("../scenes/box_on_table.toml"),
+            include_str!("../scenes/peg_primitive.toml"),
+        ],
+        format: "hapticd-scene/1",
+    },
 ];
 
-const FILES_PER_KIND: u64 = 5000;
+const FILES_PER_KIND: u64 = 3334;
+
+/// What a scene that was accepted may be relied on for.
+fn check_built(built: &scene::Built, device: &DeviceSpec) {
+    let (sim, haptic) = (&built.sim, &built.haptic);
+    assert!(haptic.limits.force.linear <= device.limits.force.linear && haptic.limits.force.linear > 0.0);
+    assert!(haptic.limits.force.angular <= device.limits.force.angular);
+    assert!(haptic.limits.power_w <= device.limits.power_w && haptic.policy.ramp_s >= 0.1);
+    assert!(sim.bodies.len() < MAX_BODIES && sim.margin_m > 0.0 && (30.0..=1000.0).contains(&sim.rate_hz));
+    assert!(pose_is_sound(&sim.tool.start) && pose_is_sound(&built.handle_start));
+    for body in &sim.bodies {
+        assert!(pose_is_sound(&body.start) && body.material < sim.materials.len() && body.shape.check().is_ok());
+    }
+    // The reader has checked all that the collision model checks again.
+    SimData::new(sim).expect("an accepted scene can be simulated");
+}
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, and the same everywhere.
 struct Dice(u64);
@@ -143,6 +187,9 @@ const SPLINTERS: &[&str] = &[
     "[limits]\n",
     "[limits.x]\n",
     "[[mechanics]]\n",
+    "[body.x]\n",
+    "[[operator.phase]]\n",
+    "[[task.goal]]\n",
     "format = 1\n",
     "\nx = 1\n",
     "format.x = 2\n",
@@ -176,6 +223,26 @@ const KEYS: &[&str] = &[
     "defaults",
     "log",
     "level",
+    "title",
+    "world",
+    "body",
+    "body.box",
+    "tool",
+    "shape",
+    "pose",
+    "xyz",
+    "rpy",
+    "material",
+    "coupling",
+    "stiffness",
+    "mapping",
+    "safety",
+    "operator",
+    "phase",
+    "move_to",
+    "until",
+    "task",
+    "goal",
     "format",
     "a",
     "\"\"",

@@ -8,6 +8,9 @@
 
 mod cyclictest;
 pub mod jitter;
+pub mod passivity;
+pub mod rig;
+pub mod storm;
 mod load;
 mod record;
 pub mod tick;
@@ -28,11 +31,13 @@ pub struct Options {
     pub cpu: Option<usize>,
     /// Seed of everything random.
     pub seed: u64,
+    /// Directory for tables and plots.
+    pub out: std::path::PathBuf,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seconds: 10.0, rounds: 5, priority: 80, cpu: None, seed: 1 }
+        Self { seconds: 10.0, rounds: 5, priority: 80, cpu: None, seed: 1, out: "bench-results".into() }
     }
 }
 

@@ -57,6 +57,12 @@ impl Candidate {
         gap: 0.0,
     };
 
+    /// Index, among the features of the body that brought it, of the feature that touches.
+    #[must_use]
+    pub fn feature(&self) -> usize {
+        (self.id >> 8 & 0xffff_ffff) as usize
+    }
+
     /// Point of A's surface in the world.
     #[must_use]
     pub fn point_a_world(&self, pose_world_a: &Pose) -> Vec3 {

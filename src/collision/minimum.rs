@@ -15,7 +15,10 @@ use crate::math::Vec3;
 /// Slope, m/m, below which a curve counts as level. A rim of radius R tilted by less than this is seen as lying flat, its
 /// lowest point being lower than the nearest reported one by at most `FLAT · πR/4`: 0.2 nm for R = 25 mm.
 const FLAT: f64 = 1e-8;
-/// How much lower than what was found a minimum may still be, m.
+/// Slope, m/m, above which a minimum that is already good to [`VALUE_TOLERANCE`] is taken to be a sharp one: there the slope
+/// never comes down to [`FLAT`]. A minimum with less slope on its better side is refined until its normal is good, too.
+const SHARP: f64 = 1e-4;
+/// How much lower than what was found a sharp minimum may still be, m.
 const VALUE_TOLERANCE: f64 = 1e-14;
 /// Evaluations for one minimum; each third one halves the bracket, so this is enough from 1 m down to rounding.
 const MAX_EVALUATIONS: usize = 150;
@@ -39,6 +42,8 @@ pub(super) struct Hit {
     pub(super) normal: Vec3,
     /// Distance along the normal, m.
     pub(super) gap: f64,
+    /// A fixed point of a rim: it holds the rim where no minimum does, and may give way to one that is near.
+    pub(super) is_filler: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -52,7 +57,7 @@ struct Sample {
 
 /// Most places on one curve that are followed: a rim lying across a plank has two level parts, with three places each.
 const MAX_MINIMA: usize = 8;
-/// Branches below this number are the fixed points of a circle.
+/// Fixed points of a circle; their branches are numbered after those of the minima.
 const FIXED_POINTS: usize = 4;
 
 /// The curve of a feature and what it is measured against.
@@ -86,10 +91,12 @@ impl Track<'_> {
         for k in 0..MAX_EVALUATIONS {
             let width = high.s - low.s;
             let rise = high.slope - low.slope;
-            // Where the tangents of both ends meet, and how low a convex f can be at most.
+            // Where the tangents of both ends meet, and how low a convex f can be at most. On a circle f need not be convex;
+            // then the tangents may meet above what was found, which proves nothing.
             let meet = (low.value - high.value + high.slope * width) / rise;
             let bound = low.value + low.slope * meet;
-            if best.slope.abs() <= FLAT || (0.0..=width).contains(&meet) && best.value - bound <= VALUE_TOLERANCE {
+            let settled = (0.0..=width).contains(&meet) && (best.value - bound).abs() <= VALUE_TOLERANCE;
+            if best.slope.abs() <= FLAT || settled && best.slope.abs() > SHARP {
                 break;
             }
             // In turn: for a smooth minimum, for a sharp one, for every one.
@@ -130,7 +137,7 @@ impl Track<'_> {
 }
 
 fn plain(sample: &Sample) -> Hit {
-    Hit { branch: 0, point: sample.point, normal: sample.normal, gap: sample.value }
+    Hit { branch: 0, point: sample.point, normal: sample.normal, gap: sample.value, is_filler: false }
 }
 
 /// See the file's head.
@@ -144,7 +151,7 @@ fn balanced(best: &Sample, low: &Sample, high: &Sample) -> Hit {
     if length < LEAST_NORMAL {
         return plain(best);
     }
-    Hit { branch: 0, point: best.point, normal: g / length, gap: best.value / length }
+    Hit { branch: 0, point: best.point, normal: g / length, gap: best.value / length, is_filler: false }
 }
 
 /// Every place where `feature`, given in the frame of the surface, comes nearer than `margin` to sheet `sheet`. Gaps are
@@ -159,7 +166,7 @@ pub(super) fn touch(feature: &Feature, surface: &dyn Surface, sheet: usize, marg
     match *feature {
         Feature::Point { position, .. } => {
             let Distance { distance, normal } = surface.sheet_distance(sheet, &position);
-            emit(0, Hit { branch: 0, point: position, normal, gap: distance });
+            emit(0, Hit { branch: 0, point: position, normal, gap: distance, is_filler: false });
         }
         Feature::Segment { a, b, .. } => {
             let (along, length) = (b - a, (b - a).norm());
@@ -205,7 +212,8 @@ fn touch_circle(track: &Track<'_>, radius: f64, emit: &mut dyn FnMut(usize, Hit)
     let turn = std::f64::consts::TAU * radius;
     let samples: [Sample; CIRCLE_SAMPLES] = std::array::from_fn(|k| track.at(turn * k as f64 / CIRCLE_SAMPLES as f64));
     for k in 0..FIXED_POINTS {
-        emit(k, plain(&samples[k * CIRCLE_SAMPLES / FIXED_POINTS]));
+        let fixed = plain(&samples[k * CIRCLE_SAMPLES / FIXED_POINTS]);
+        emit(MAX_MINIMA + k, Hit { is_filler: true, ..fixed });
     }
     // Beyond the last sample the circle goes on with the first, a turn later.
     let sample = |k: usize| {
@@ -219,7 +227,7 @@ fn touch_circle(track: &Track<'_>, radius: f64, emit: &mut dyn FnMut(usize, Hit)
         let here = sample(k);
         if here.slope < -FLAT {
             falling = k;
-        } else if here.slope > FLAT && falling + 1 <= k && sample(falling).slope < -FLAT {
+        } else if here.slope > FLAT && sample(falling).slope < -FLAT {
             if k - falling > 3 {
                 found.push(track.shore(sample(falling + 1), sample(falling)));
                 found.push(plain(&sample((falling + k) / 2)));
@@ -254,7 +262,7 @@ impl Found {
         let deepest = (0..self.count).fold(0, |d, k| if gap(k) < gap(d) { k } else { d });
         for k in 0..self.count {
             if let Some(hit) = self.hits[(deepest + k) % self.count] {
-                emit(FIXED_POINTS + k, hit);
+                emit(k, hit);
             }
         }
     }
@@ -281,7 +289,7 @@ mod tests {
                 let start = axis.cross(&Vec3::new(0.3, 0.5, 0.1)).normalize();
                 let rim = Feature::Circle { center: Vec3::z() * height, axis, start, radius: r };
                 let found = hits(&rim, &HalfSpace, 1.0);
-                let minima: Vec<_> = found.iter().filter(|hit| hit.branch >= 4).collect();
+                let minima: Vec<_> = found.iter().filter(|hit| hit.branch < 8).collect();
                 assert_eq!(minima.len(), 1, "tilt {tilt}");
                 assert!((minima[0].gap - (height - r * tilt.sin())).abs() < 1e-12, "tilt {tilt}: {}", minima[0].gap);
             }
@@ -306,7 +314,7 @@ mod tests {
         let found = hits(&rim, &shape, 1.0);
         let end = |sign: f64| Vec3::new(5.0, sign * 0.75_f64.sqrt(), 1.1);
         for sign in [-1.0, 1.0] {
-            let near = found.iter().filter(|hit| hit.branch >= 4 && (hit.point - end(sign)).norm() < 1e-6);
+            let near = found.iter().filter(|hit| hit.branch < 8 && (hit.point - end(sign)).norm() < 1e-6);
             assert_eq!(near.count(), 1, "{found:?}");
         }
     }

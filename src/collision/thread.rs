@@ -217,8 +217,9 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::panic, reason = "the panic is what is tested")]
     fn a_thread_that_panics_is_replaced_by_looking_in_the_call() {
-        let look = |_: &Request, _: &mut Reply| std::panic::panic_any("the worker ends here, on purpose");
+        let look = |_: &Request, _: &mut Reply| panic!("the worker ends here, on purpose");
         let started = Threaded::start(Arc::new(model()), u64::MAX, look).expect("a thread can be had");
         let mut service = Service::Threaded(Box::new(started));
         let reply = ask_until(&mut service, 1, 0.105);

@@ -83,15 +83,17 @@ pub(super) mod check {
 
     use super::*;
 
-    /// Unit normal and the gradient of the distance by central differences. Asks the caller to stay off the medial axis.
-    pub(crate) fn normal_error(surface: &dyn Surface, p: &Vec3) -> f64 {
-        let h = 1e-6;
-        let along = |e: Vec3| {
-            (surface.signed_distance(&(p + e * h)).distance - surface.signed_distance(&(p - e * h)).distance)
-                / (2.0 * h)
-        };
+    /// Checks the normal against the gradient of the distance by central differences. Asks the caller to stay off the
+    /// medial axis.
+    pub(crate) fn assert_normal_is_gradient(surface: &dyn Surface, p: &Vec3) {
+        let h = 1e-8;
+        let at = |q: Vec3| surface.signed_distance(&q).distance;
+        let along = |e: Vec3| (at(p + e * h) - at(p - e * h)) / (2.0 * h);
         let gradient = Vec3::new(along(Vec3::x()), along(Vec3::y()), along(Vec3::z()));
-        (gradient - surface.signed_distance(p).normal).norm()
+        let got = surface.signed_distance(p);
+        let error = (gradient - got.normal).norm();
+        // Beside an edge, at the distance d of it, the normal turns by h/d over one step.
+        assert!(error < 1e-6 + 2.0 * h / got.distance.abs(), "{error:e} at {p:?}: {got:?}");
     }
 
     /// True where the normal at `p` is not the same within a small ball: near the medial axis.

@@ -5,20 +5,22 @@
 //! The port is the hand. What reaches it is the work of the motors less what the device itself loses in friction and drag
 //! and less what its moving mass stores; the mass gives back no more than it was given, so it needs no entry.
 //!
-//! Bounds. Between two readings the device holds one force `f`, so that the work of the motors is
-//! `f·Δx` exactly, whatever the hand does in between; there is no error of integration. The device loses at least
-//! `f_c` times the way, and `b ‖Δx‖²/T` by Cauchy–Schwarz. Two things are uncertain:
+//! Bounds. Between two readings the device holds one force `f`, so that the work of the motors is `f·Δx` exactly, whatever
+//! the hand does in between; there is no error of integration. Coulomb friction `f_c` takes its part on the way to the
+//! hand: `f·Δx − f_c ‖Δx‖ ≤ g·Δx` with the effective force `g = (1 − f_c/‖f‖)₊ f`. The ledger books `g·Δx`; where `g = 0`
+//! the hand gets nothing and the device loses at least `(f_c − ‖f‖)` times the way, which is credited. Drag loses at
+//! least `b ‖Δx‖²/T` (Cauchy–Schwarz). Two things are uncertain:
 //!
-//! * Readings are rounded: `x = x_read + e`, `‖e‖ ≤ q`. Summed by parts, `Σ f_k·(e_{k+1} − e_k)` is at most
-//!   `Σ ‖f_k − f_{k−1}‖ q + ‖f_last‖ q`; the ledger books that much as given.
+//! * Readings are rounded: `x = x_read + e`, `‖e‖ ≤ q`. Summed by parts, `Σ g_k·(e_{k+1} − e_k)` is at most
+//!   `Σ ‖g_k − g_{k−1}‖ q + ‖g_last‖ q`; the ledger books that much as given.
 //! * The coming interval is not known yet. The handle's acceleration is bounded by its device file, so
-//!   `‖Δx_next − Δx_last‖ ≤ a_max T²`, and with the rounding of the two readings in `Δx_last` the next displacement lies in
-//!   a ball of radius `ρ = a_max T² + 2q` about it, `(j + 1) a_max T² + 2q` for an interval `j` ticks ahead, those
-//!   whose end was not read counted in `j`.
+//!   `‖Δx_next − Δx_last‖ ≤ a_max T²` for true displacements; for those read, with four roundings, and one more for
+//!   the change of force to come, the next one lies in a ball of radius `ρ = a_max T² + 5q` about the last, with
+//!   `(j + 1) a_max T²` for an interval `j` ticks ahead.
 //!
 //! With forces chosen inside the [`EnergyBudget`] made from this (time-domain passivity control, Hannaford and Ryu 2002,
 //! with the bound taken before the fact instead of a correction after it), the hand never gets out more than it put in,
-//! for true positions and for every motion the acceleration bound allows.
+//! for true positions and for every motion the acceleration bound allows; and the balance booked never falls below zero.
 
 use crate::device::{EnergyBudget, HandForce, Limits, Mechanics, PerPart, SafeForce};
 use crate::math::{Pose, Vec3, log_so3};
@@ -36,8 +38,8 @@ pub struct Ledger {
     rounding: PerPart,
     friction: PerPart,
     damping: PerPart,
-    /// Where the way since then has not been counted yet.
-    anchor: Option<Pose>,
+    /// From where the way has not been counted yet, and the largest force and torque since then.
+    anchor: Option<(Pose, PerPart)>,
     acceleration: PerPart,
     cap_j: f64,
     latency: usize,
@@ -59,16 +61,14 @@ pub struct Ledger {
 pub struct Account {
     /// Energy the hand has certainly put in and not got back, capped, J: what may still be given.
     pub reserve_j: f64,
-    /// Energy taken by the motors minus energy given by them, by the readings, J.
+    /// The same without the cap, J.
     pub balance_j: f64,
     /// Lowest balance so far, J.
     pub balance_min_j: f64,
-    /// Energy taken by the motors, J.
+    /// Energy taken from the hand, at least, J.
     pub taken_j: f64,
-    /// Energy given by the motors, J.
+    /// Energy given to the hand, at most, J.
     pub given_j: f64,
-    /// Energy the device has lost by itself, at least, J.
-    pub lost_j: f64,
 }
 
 impl Ledger {
@@ -127,29 +127,49 @@ impl Ledger {
             beyond(linear - self.last_move.0, self.acceleration.linear, self.rounding.linear)
                 | beyond(angular - self.last_move.1, self.acceleration.angular, self.rounding.angular),
         );
-        self.book(acting.force.dot(&linear) + acting.torque.dot(&angular));
-        self.credit_losses(pose_device_handle, &linear, &angular, period_s);
+        let effective = self.effective(&acting);
+        self.book(effective.force.dot(&linear) + effective.torque.dot(&angular));
+        self.credit_losses(pose_device_handle, &acting, &linear, &angular, period_s);
         self.last_move = (linear, angular);
         self.missed = 0;
     }
 
     /// What the device has certainly lost by itself.
-    fn credit_losses(&mut self, pose: &Pose, linear: &Vec3, angular: &Vec3, period_s: f64) {
+    fn credit_losses(&mut self, pose: &Pose, acting: &HandForce, linear: &Vec3, angular: &Vec3, period_s: f64) {
         let certain = |size: f64, rounding: f64| (size - 2.0 * rounding).max(0.0);
         let drag = self.damping.linear * certain(linear.norm(), self.rounding.linear).powi(2)
             + self.damping.angular * certain(angular.norm(), self.rounding.angular).powi(2);
         let mut lost = drag / period_s;
         // The way is at least the chord from the anchor; short chords drown in rounding, so wait for a longer one.
-        let anchor = *self.anchor.get_or_insert(*pose);
-        let chord = (pose.translation.vector - anchor.translation.vector).norm();
-        let turn = log_so3(&(pose.rotation * anchor.rotation.inverse())).norm();
-        if chord >= 8.0 * self.rounding.linear && chord > 0.0 || turn >= 8.0 * self.rounding.angular && turn > 0.0 {
-            lost += self.friction.linear * certain(chord, self.rounding.linear)
-                + self.friction.angular * certain(turn, self.rounding.angular);
-            self.anchor = Some(*pose);
+        let (from, largest) = self.anchor.get_or_insert((*pose, PerPart { linear: 0.0, angular: 0.0 }));
+        largest.linear = largest.linear.max(acting.force.norm());
+        largest.angular = largest.angular.max(acting.torque.norm());
+        let chord = (pose.translation.vector - from.translation.vector).norm();
+        let turn = log_so3(&(pose.rotation * from.rotation.inverse())).norm();
+        let spare = |friction: f64, force: f64| (friction - force).max(0.0);
+        let spare = PerPart {
+            linear: spare(self.friction.linear, largest.linear),
+            angular: spare(self.friction.angular, largest.angular),
+        };
+        let long = chord > 8.0 * self.rounding.linear || turn > 8.0 * self.rounding.angular;
+        if long || spare.linear + spare.angular == 0.0 {
+            lost += spare.linear * certain(chord, self.rounding.linear)
+                + spare.angular * certain(turn, self.rounding.angular);
+            self.anchor = None;
         }
-        self.account.lost_j += lost;
-        self.account.reserve_j = (self.account.reserve_j + lost).min(self.cap_j);
+        self.book(-lost);
+    }
+
+    /// What is left of a force beyond the device's friction.
+    fn effective(&self, force: &HandForce) -> HandForce {
+        let beyond = |force: &Vec3, friction: f64| {
+            let size = force.norm();
+            if size > friction { force * (1.0 - friction / size) } else { Vec3::zeros() }
+        };
+        HandForce {
+            force: beyond(&force.force, self.friction.linear),
+            torque: beyond(&force.torque, self.friction.angular),
+        }
     }
 
     /// Books an interval whose end was not read: the worst it can have been.
@@ -180,8 +200,7 @@ impl Ledger {
     /// Takes note of the force sent in this tick.
     pub fn commit(&mut self, force: &SafeForce) {
         let previous = if self.latency == 0 { self.under_way[0] } else { self.under_way[self.latency - 1] };
-        let rounding = self.rounding_of(force.get(), &previous);
-        self.account.reserve_j -= rounding;
+        self.book(self.rounding_of(force.get(), &previous));
         self.replaced = previous;
         self.under_way[self.latency] = *force.get();
     }
@@ -194,7 +213,7 @@ impl Ledger {
     /// Displacements that interval `ahead` can bring.
     fn ball(&self, ahead: usize, period_s: f64, reserve_j: f64) -> EnergyBudget {
         let intervals = self.missed.saturating_add(ahead + 1) as f64;
-        let slack = |bound: f64, rounding: f64| intervals * bound * period_s * period_s + 2.0 * rounding;
+        let slack = |bound: f64, rounding: f64| intervals * bound * period_s * period_s + 5.0 * rounding;
         EnergyBudget {
             reserve_j,
             linear: self.last_move.0,
@@ -207,8 +226,9 @@ impl Ledger {
         }
     }
 
-    /// `‖f − g‖ q`, both parts.
+    /// `‖f − g‖ q` of what is left beyond friction, both parts.
     fn rounding_of(&self, f: &HandForce, g: &HandForce) -> f64 {
+        let (f, g) = (self.effective(f), self.effective(g));
         (f.force - g.force).norm() * self.rounding.linear + (f.torque - g.torque).norm() * self.rounding.angular
     }
 

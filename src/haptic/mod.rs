@@ -34,5 +34,5 @@ pub use ledger::{Account, Ledger, MAX_LATENCY_TICKS};
 pub use local::{LocalMechanism, LocalReport};
 pub use model::{HapticModel, LOCAL_SOLVER, Policy, ToolModel};
 pub use record::TickRecord;
-pub use state::{HapticState, tick};
+pub use state::{HapticState, MOTION_BANDWIDTH_HZ, tick};
 pub use thread::{HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};

@@ -2,6 +2,7 @@
 //!
 //! Thread: haptic (RT).
 
+use super::coupling::Channels;
 use super::local::ToolMotion;
 use super::{
     Clutch, Command, Coupling, Gate, HapticModel, Ledger, LocalMechanism, LocalReport, SpringDamper, TickRecord, Trip,
@@ -12,6 +13,11 @@ use crate::mechanism::MechanismSnapshot;
 use crate::mechanism::pmi::{self, Coriolis, Gravity, RigidBody};
 use crate::shared::lifecycle::Guard;
 use crate::shared::{CouplingLink, Faults, MonoNs, NS_PER_S, Stamp, Tick, ToolSample};
+
+/// Bandwidth of the observer that tells the couplings how fast the handle moves, Hz. Measured on the stability map: a hand
+/// adds mass the observer does not know of, and above 40 Hz it takes that for motion; below 10 Hz the hand's own pushes
+/// are noticed late.
+pub const MOTION_BANDWIDTH_HZ: f64 = 20.0;
 
 /// Everything that changes from tick to tick. Made once; nothing in it allocates afterwards.
 pub struct HapticState {
@@ -32,7 +38,7 @@ pub struct HapticState {
     // 4 couple
     proxy: RigidBody,
     inverse_mass: Mat6,
-    contact_force: Wrench,
+    channels: Channels,
     // 5 gate
     gate: Gate,
     command: Command,
@@ -56,7 +62,7 @@ impl HapticState {
         };
         let bandwidth_hz = match model.coupling {
             Coupling::Transparent { bandwidth_hz, .. } => bandwidth_hz,
-            _ => 20.0,
+            _ => MOTION_BANDWIDTH_HZ,
         };
         let ledger = Ledger::new(&model.limits, &model.mechanics);
         let mut inverse_mass = model.tool.inertia.inverse_matrix();
@@ -75,7 +81,7 @@ impl HapticState {
             presence: 0.0,
             proxy: RigidBody::new(model.tool.inertia, Gravity::NONE, Coriolis::Start, pose, Twist::zeros()),
             inverse_mass,
-            contact_force: Wrench::zeros(),
+            channels: Channels::new(model, bandwidth_hz),
             gate: Gate::default(),
             command: Command::default(),
             overruns: 0,
@@ -135,8 +141,9 @@ struct Handle {
     twist: Twist,
     rotation_device: Rot,
     motion: HandMotion,
-    /// Force of the hand on the handle, as a wrench in the scene.
-    hand: Wrench,
+    /// Force of the hand on the proxy: what it would take to move the handle if it were the proxy; zero but for the
+    /// transparent coupling.
+    external: Wrench,
 }
 
 /// One tick. `sample` is `None` when the device gave nothing. Pure: the outcome depends on the arguments alone, but for
@@ -196,6 +203,7 @@ pub fn tick(
     };
     state.ledger.commit(&safe);
     state.observer.sent(safe.get());
+    state.channels.sent(safe.get());
     // 8 report
     publish(model, state, &sample, &handle, tick);
     state.record.wanted = wanted;
@@ -257,6 +265,7 @@ fn silent(model: &HapticModel, state: &mut HapticState, tick: &Tick<'_>, faults:
     let safe = state.limiter.zero();
     state.ledger.commit(&safe);
     state.observer.sent(safe.get());
+    state.channels.sent(safe.get());
     let record = &mut state.record;
     record.wanted = HandForce::zero();
     (record.contacts, record.iterations) = (0, 0);
@@ -270,14 +279,20 @@ fn map(model: &HapticModel, state: &mut HapticState, sample: &HandSample) -> Han
     let pose_device_handle = &sample.pose_device_handle;
     let motion = state.velocity.update(sample.stamp.at, pose_device_handle);
     let observed = state.observer.update(pose_device_handle);
+    let push = state.channels.push(&observed, &pose_device_handle.rotation);
     let held = model.clutch_button.is_some_and(|bit| sample.buttons >> bit & 1 == 1);
     let pose = state.clutch.apply(pose_device_handle, held);
     let mapping = state.clutch.mapping();
     let rotation_device = pose_device_handle.rotation;
+    // The coupling takes the observer's velocity: it knows what the motors do, so it does not lag behind them.
+    let seen = observed.motion;
     let twist =
-        if held { Twist::zeros() } else { mapping.twist_to_scene(&motion.linear, &motion.angular, &rotation_device) };
-    let hand = mapping.wrench_to_scene(&observed.hand.force, &observed.hand.torque, &rotation_device);
-    Handle { pose, twist, rotation_device, motion, hand }
+        if held { Twist::zeros() } else { mapping.twist_to_scene(&seen.linear, &seen.angular, &rotation_device) };
+    let external = match model.coupling {
+        Coupling::Transparent { .. } if !held => mapping.wrench_to_scene(&push.force, &push.torque, &rotation_device),
+        _ => Wrench::zeros(),
+    };
+    Handle { pose, twist, rotation_device, motion, external }
 }
 
 /// Stage 3: the newest mechanism, if it is new, whole and not too old.
@@ -318,15 +333,12 @@ fn take(
 fn couple(model: &HapticModel, state: &mut HapticState, handle: &Handle, tick: &Tick<'_>) -> (Wrench, LocalReport) {
     match model.coupling {
         Coupling::Spring(spring) => {
-            let (on_proxy, report) = proxy_step(model, state, handle, &spring, &Wrench::zeros(), tick);
+            let (on_proxy, report) = proxy_step(model, state, handle, &spring, tick);
             (-on_proxy, report)
         }
-        Coupling::Transparent { spring, bandwidth_hz } => {
-            let (on_proxy, report) = proxy_step(model, state, handle, &spring, &handle.hand, tick);
-            // The scene's force reaches the hand at the observer's own pace, so that the two force channels match.
-            let share = 1.0 - (-std::f64::consts::TAU * bandwidth_hz * tick.period_s).exp();
-            state.contact_force += (report.wrench - state.contact_force) * share;
-            (state.contact_force - on_proxy, report)
+        Coupling::Transparent { spring, .. } => {
+            let (on_proxy, report) = proxy_step(model, state, handle, &spring, tick);
+            (state.channels.resist(&report.wrench, &on_proxy) - on_proxy, report)
         }
         Coupling::Direct { stiffness, damping } => {
             let motion = ToolMotion {
@@ -349,7 +361,6 @@ fn proxy_step(
     state: &mut HapticState,
     handle: &Handle,
     spring: &SpringDamper,
-    external: &Wrench,
     tick: &Tick<'_>,
 ) -> (Wrench, LocalReport) {
     if !state.gate.state().allows_force() && state.gate.gain() == 0.0 {
@@ -362,7 +373,7 @@ fn proxy_step(
         displacement: displacement(&handle.pose, state.proxy.pose()),
         anchor_twist: handle.twist,
     };
-    let Some(mut step) = state.proxy.prepare(external, Some(&coupling), tick.period_s) else {
+    let Some(mut step) = state.proxy.prepare(&handle.external, Some(&coupling), tick.period_s) else {
         return (Wrench::zeros(), LocalReport::default());
     };
     if !model.rotation_sensed {
@@ -400,14 +411,11 @@ fn lock(inverse: &mut Mat6) {
 
 /// Stage 8: the tool for the simulation.
 fn publish(model: &HapticModel, state: &mut HapticState, sample: &HandSample, handle: &Handle, tick: &Tick<'_>) {
-    let (link, external) = match model.coupling {
-        Coupling::Spring(s) => (CouplingLink::Spring { stiffness: s.stiffness, damping: s.damping }, Wrench::zeros()),
-        Coupling::Transparent { spring: s, .. } => {
-            (CouplingLink::Spring { stiffness: s.stiffness, damping: s.damping }, handle.hand)
+    let link = match model.coupling {
+        Coupling::Spring(spring) | Coupling::Transparent { spring, .. } => {
+            CouplingLink::Spring { stiffness: spring.stiffness, damping: spring.damping }
         }
-        Coupling::Direct { stiffness, .. } => {
-            (CouplingLink::Rigid { contact_compliance: 1.0 / stiffness }, Wrench::zeros())
-        }
+        Coupling::Direct { stiffness, .. } => CouplingLink::Rigid { contact_compliance: 1.0 / stiffness },
     };
     state.tool = ToolSample {
         stamp: Stamp { sequence: tick.index, at: tick.began },
@@ -415,7 +423,7 @@ fn publish(model: &HapticModel, state: &mut HapticState, sample: &HandSample, ha
         twist_tool: *state.proxy.twist(),
         pose_world_handle: handle.pose,
         twist_handle: handle.twist,
-        wrench_external: external,
+        wrench_external: handle.external,
         link,
         buttons: sample.buttons,
     };

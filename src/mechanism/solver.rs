@@ -244,6 +244,9 @@ fn into_cone(force: &Vector3<f64>, friction: f64) -> Vector3<f64> {
 /// How far `lambda` is from obeying every law of the problem.
 #[must_use]
 pub fn residuals(problem: &Problem<'_>, lambda: &[f64]) -> Residuals {
+    if !lambda.iter().all(|x| x.is_finite()) {
+        return Residuals { complementarity: f64::INFINITY, cone: f64::INFINITY, dissipation: f64::INFINITY };
+    }
     let scale = violation_scale(problem).max(f64::MIN_POSITIVE);
     let force = lambda.iter().fold(0.0, |most: f64, x| most.max(x.abs())).max(f64::MIN_POSITIVE);
     let mut worst = Residuals::default();

@@ -2,9 +2,11 @@
 //!
 //! Thread: simulation.
 
+use super::rows::{Bent, Contact};
 use super::{Motion, SimModel};
-use crate::collision::{Candidate, Collider, CollisionModel, ModelError, Request, Service};
-use crate::math::{Mat6, Pose, Twist, Vec6};
+use crate::collision::{Collider, CollisionModel, ModelError, Request, Service};
+use crate::geometry::Feature;
+use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
 use crate::mechanism::newton::Workspace;
 use crate::mechanism::pmi::{Coriolis, Gravity, RigidBody, RigidStep};
 use crate::mechanism::{Block, MechanismSnapshot};
@@ -22,29 +24,56 @@ pub(super) struct Mover {
     pub twist: Twist,
     /// Midpoint twist without contact.
     pub free: Twist,
+    /// Midpoint twist.
+    pub midpoint: Twist,
     /// `A⁻¹`; zero for what does not yield.
     pub inverse: Mat6,
     /// `M⁻¹`; zero for what does not yield.
     pub inverse_mass: Mat6,
+    /// Where rows are made.
+    pub bent: Bent,
+    /// Sum of the contact wrenches of the step.
+    pub contact: Wrench,
 }
 
 impl Mover {
     pub(super) fn fixed(pose: Pose) -> Self {
-        Self { pose, twist: Twist::zeros(), free: Twist::zeros(), inverse: Mat6::zeros(), inverse_mass: Mat6::zeros() }
+        Self {
+            pose,
+            twist: Twist::zeros(),
+            free: Twist::zeros(),
+            midpoint: Twist::zeros(),
+            inverse: Mat6::zeros(),
+            inverse_mass: Mat6::zeros(),
+            bent: Bent::at(pose),
+            contact: Wrench::zeros(),
+        }
+    }
+
+    /// Forces move it.
+    pub(super) fn yields(&self) -> bool {
+        self.inverse_mass[(0, 0)] > 0.0
+    }
+
+    /// Twist at the end of the step, as the midpoint rule gives it.
+    pub(super) fn end(&self) -> Twist {
+        if self.yields() { self.midpoint * 2.0 - self.twist } else { self.midpoint }
     }
 }
 
-/// A contact of this step.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Contact {
-    pub candidate: Candidate,
-    /// Movers A and B.
-    pub movers: [usize; 2],
-    /// Rows (normal, two tangents) on the twist of A and of B.
-    pub rows: [[Vec6; 3]; 2],
-    pub directions: [crate::math::Vec3; 3],
-    pub friction: f64,
-    pub restitution: f64,
+/// Force of one contact over the last step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactForce {
+    /// Names the contact from step to step.
+    pub id: u64,
+    /// The bodies, by index in the model; `None` for the tool. The force acts on the first.
+    pub bodies: [Option<usize>; 2],
+    /// Where, in the world.
+    pub point: Vec3,
+    /// Unit normal in the world, towards the first body.
+    pub normal: Vec3,
+    /// Mean force of the step on the first body, N, in the world: impulses of impact are in it.
+    pub force: Vec3,
 }
 
 /// Figures of one step.
@@ -81,6 +110,10 @@ pub struct SimData {
     // 1 place, 3 free
     pub(super) movers: Vec<Mover>,
     pub(super) steps: Vec<Option<RigidStep>>,
+    /// Wrench on each body during the coming step, besides gravity and contact.
+    pub(super) external: Vec<Wrench>,
+    /// Features of each mover's shape, in the frame of the body.
+    pub(super) features: Vec<Vec<Feature>>,
     // 2 collide
     pub(super) contacts: Vec<Contact>,
     // 4 assemble, 5 solve
@@ -88,6 +121,8 @@ pub struct SimData {
     pub(super) compliance: Vec<f64>,
     pub(super) free: Vec<f64>,
     pub(super) lambda: Vec<f64>,
+    /// Total impulses of the step, N·s; written by 5 solve, 7 settle.
+    pub(super) impulses: Vec<f64>,
     /// Forces of the last step by contact, sorted, for the warm start.
     pub(super) remembered: Vec<(u64, [f64; 3])>,
     pub(super) workspace: Workspace,
@@ -135,12 +170,15 @@ impl SimData {
             service,
             request: Request::new(),
             steps: vec![None; movers.len()],
+            external: vec![Wrench::zeros(); model.bodies.len()],
+            features: features(model),
             movers,
             contacts: Vec::new(),
             blocks: Vec::new(),
             compliance: Vec::new(),
             free: Vec::new(),
             lambda: Vec::new(),
+            impulses: Vec::new(),
             remembered: Vec::new(),
             workspace: Workspace::default(),
         };
@@ -152,6 +190,25 @@ impl SimData {
     #[must_use]
     pub fn pose(&self, index: usize) -> &Pose {
         self.bodies[index].as_ref().map_or(&self.movers[index + 1].pose, RigidBody::pose)
+    }
+
+    /// Pushes body `index` during the next step, and that step alone, with `wrench` (force in the world, torque about the
+    /// centre of mass in the body's frame) besides gravity and contact; adds to what was applied before. Fixed bodies do
+    /// not mind.
+    pub fn apply(&mut self, index: usize, wrench: &Wrench) {
+        self.external[index] += wrench;
+    }
+
+    /// Forces of the contacts that carried any during the last step, which took `step_s`.
+    pub fn contact_forces(&self, step_s: f64) -> impl Iterator<Item = ContactForce> + '_ {
+        let touching = self.contacts.iter().zip(self.impulses.chunks_exact(3)).filter(|(_, p)| p[0] > 0.0);
+        touching.map(move |(contact, p)| ContactForce {
+            id: contact.candidate.id,
+            bodies: contact.movers.map(|mover| mover.checked_sub(1)),
+            point: contact.candidate.point_a_world(&self.movers[contact.movers[0]].pose),
+            normal: contact.directions[0],
+            force: (0..3).map(|k| contact.directions[k] * p[k]).sum::<Vec3>() / step_s,
+        })
     }
 
     /// Kinetic and potential energy of all bodies, J.
@@ -176,6 +233,16 @@ impl SimData {
             self.view.show(pose);
         }
     }
+}
+
+/// Features of the tool and of every body, each in the frame of its body.
+fn features(model: &SimModel) -> Vec<Vec<Feature>> {
+    let of = |shape: &crate::geometry::Shape, pose: &Pose| {
+        shape.features().as_slice().iter().map(|feature| feature.transformed(pose)).collect()
+    };
+    let mut all = vec![of(&model.tool.shape, &model.tool.pose_tool_shape)];
+    all.extend(model.bodies.iter().map(|body| of(&body.shape, &body.pose_body_shape)));
+    all
 }
 
 fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {

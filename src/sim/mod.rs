@@ -5,9 +5,11 @@
 mod data;
 mod model;
 mod publish;
+mod rows;
+mod settle;
 mod step;
 pub mod thread;
 
-pub use data::{SimData, StepReport, empty_snapshot};
+pub use data::{ContactForce, SimData, StepReport, empty_snapshot};
 pub use model::{BodyModel, Material, Motion, SimModel, ToolBody};
 pub use step::{is_free, step};

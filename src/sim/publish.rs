@@ -7,8 +7,9 @@
 //! the haptic thread adds its own.
 
 use super::SimData;
-use super::data::{Contact, Mover, TOOL};
-use super::step::{end_twist, relative};
+use super::data::{Mover, TOOL};
+use super::rows::Contact;
+use super::step::end_twist;
 use crate::math::{Mat6, Vec3};
 use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind};
 use crate::shared::ToolSample;
@@ -113,7 +114,7 @@ fn row(data: &SimData, contact: &Contact, k: usize, ends: &[Mover], step_s: f64)
         }
         None => {
             let gap = if k == 0 { contact.candidate.gap.max(0.0) } else { 0.0 };
-            let offset = -(gap + step_s * relative(contact, k, &data.movers, |mover| mover.free));
+            let offset = -(gap + step_s * contact.rate(k, &data.movers, |mover| mover.free));
             Row { kind: RowKind::Scene, direction: Vec3::zeros(), point_tool: Vec3::zeros(), offset, drift }
         }
     }

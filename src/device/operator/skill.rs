@@ -39,6 +39,16 @@ impl Skill {
         }
     }
 
+    /// Its name in scene files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Novice => "novice",
+            Self::Trained => "trained",
+            Self::Expert => "expert",
+        }
+    }
+
     /// Numbers of a hand at this level.
     #[must_use]
     pub fn hand(self) -> HandModel {

@@ -75,8 +75,9 @@ impl RigidInertia {
 /// Which angular momentum `h` the gyroscopic term is built with. Kinetic energy does not depend on the choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coriolis {
-    /// `h = J ω̂` of the free motion: second order; without forces the length of the angular momentum is kept to
-    /// round-off while `T |ω| < 1`. A contact that turns the body during the step is not in `h`.
+    /// `h = J ω̂` of the motion under the given forces: second order; without forces the length of the angular momentum
+    /// is kept to round-off while `T |ω| < 1`. Contact is in `h` only as far as it was foreseen
+    /// ([`RigidBody::prepare_touching`]).
     #[default]
     Midpoint,
     /// `h = J ω_k`, as in seed 001 eq. 1: first order. The length of the angular momentum grows by `T²‖h × ω̂‖²` a step
@@ -183,10 +184,32 @@ impl RigidBody {
             return None;
         }
         let total = wrench + join(&self.gravity.force(self.inertia.mass_kg), &Vec3::zeros());
-        let (operator, inverse, free) = match coupling {
-            None => self.prepare_alone(&total, step_s)?,
+        let parts = match coupling {
+            None => self.prepare_alone(&total, &Vec3::zeros(), step_s)?,
             Some(coupling) => self.prepare_coupled(&total, coupling, step_s)?,
         };
+        Self::checked(parts, wrench, coupling, step_s)
+    }
+
+    /// As [`Self::prepare`] without a coupling, for a body on which contacts are foreseen to act with `contact` in all. Only
+    /// the gyroscopic term looks at that: with the wrench that then comes out, the turning of a body in contact is of second
+    /// order too. The free motion stays that without contact.
+    #[must_use]
+    pub fn prepare_touching(&self, wrench: &Wrench, contact: &Wrench, step_s: f64) -> Option<RigidStep> {
+        if !(step_s > 0.0 && step_s.is_finite()) {
+            return None;
+        }
+        let total = wrench + join(&self.gravity.force(self.inertia.mass_kg), &Vec3::zeros());
+        let parts = self.prepare_alone(&total, &split(contact).1, step_s)?;
+        Self::checked(parts, wrench, None, step_s)
+    }
+
+    fn checked(
+        (operator, inverse, free): (Mat6, Mat6, Twist),
+        wrench: &Wrench,
+        coupling: Option<&Coupling>,
+        step_s: f64,
+    ) -> Option<RigidStep> {
         // A sum is finite only if no term is NaN or infinite.
         let sound = (inverse.abs().sum() + free.abs().sum()).is_finite();
         sound.then_some(RigidStep { step_s, operator, inverse, free, wrench: *wrench, coupling: coupling.copied() })
@@ -242,14 +265,14 @@ impl RigidBody {
     }
 
     /// Without a coupling `A` falls into a multiple of the identity and a 3×3 block `(2/T) B`, `B = J − S(h) T/2`.
-    fn prepare_alone(&self, total: &Wrench, step_s: f64) -> Option<(Mat6, Mat6, Twist)> {
+    fn prepare_alone(&self, total: &Wrench, foreseen: &Vec3, step_s: f64) -> Option<(Mat6, Mat6, Twist)> {
         let half = 0.5 * step_s;
         let (v, w) = split(&self.twist);
         let (force, torque) = split(total);
         let (mass, inertia) = (self.inertia.mass_kg, &self.inertia.inertia_body);
         let momentum = match self.coriolis {
             Coriolis::Start => inertia * w,
-            Coriolis::Midpoint => inertia * self.free_spin(&torque, half),
+            Coriolis::Midpoint => inertia * self.free_spin(&(torque + foreseen), half),
         };
         let block = inertia - skew(&momentum) * half;
         let inverse = block.try_inverse()?;
