@@ -52,6 +52,7 @@ pub struct LocalReport {
 }
 
 /// See the file's head.
+#[expect(clippy::disallowed_types, reason = "boxed when it is made: too large for a stack, never moved after")]
 pub struct LocalMechanism {
     snapshot: Box<MechanismSnapshot>,
     blocks: [Block; MAX_BLOCKS],
@@ -73,6 +74,7 @@ pub struct LocalMechanism {
 impl LocalMechanism {
     /// Nothing to touch yet. `contact_compliance` (m/N) is added to every contact.
     #[must_use]
+    #[expect(clippy::disallowed_types, reason = "made before the first tick")]
     pub fn new(contact_compliance: f64, blend_s: f64) -> Self {
         let snapshot = Box::new(MechanismSnapshot::empty());
         Self {

@@ -13,6 +13,9 @@
 //! 7. limit: the only maker of a `SafeForce`
 //! 8. report: tool for the simulation, record for the logger
 
+#![cfg_attr(not(test), deny(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros))]
+#![forbid(unsafe_code)]
+
 mod clutch;
 mod compliance;
 mod coupling;

@@ -25,7 +25,10 @@ pub struct HapticState {
     velocity: VelocityEstimator,
     observer: HandObserver,
     last_sample: Option<HandSample>,
+    /// Time without a sample that could be believed.
     silent_ns: u64,
+    /// Time in which the handle went unseen; a jump is seen.
+    unseen_ns: u64,
     // 2 map
     clutch: Clutch,
     // 3 take
@@ -71,6 +74,7 @@ impl HapticState {
             observer: HandObserver::new(spec, bandwidth_hz),
             last_sample: None,
             silent_ns: 0,
+            unseen_ns: 0,
             clutch: Clutch::new(model.mapping),
             local: LocalMechanism::new(contact_compliance, model.policy.blend_s),
             seen: 0,
@@ -152,7 +156,7 @@ pub fn tick(
     tick: &mut Tick<'_>,
 ) -> SafeForce {
     let mut faults = Faults::NONE;
-    let overrun = tick.lateness_ns() as f64 > tick.period_s * NS_PER_S as f64;
+    let overrun = tick.skipped > 0 || tick.lateness_ns() as f64 > tick.period_s * NS_PER_S as f64;
     faults.set_if(Faults::OVERRUN, overrun);
     state.overruns = if overrun { state.overruns + 1 } else { 0 };
     if state.overruns >= model.policy.overruns_trip {
@@ -220,16 +224,19 @@ fn believe(
     faults: &mut Faults,
 ) -> Option<HandSample> {
     let period_ns = (tick.period_s * NS_PER_S as f64) as u64;
-    let Some(mut sample) = sample else {
-        faults.set(Faults::DEVICE_SILENT);
+    let sound = sample.filter(|sample| pose_is_sound(&sample.pose_device_handle));
+    let Some(mut sample) = sound else {
+        faults.set(if sample.is_none() { Faults::DEVICE_SILENT } else { Faults::DEVICE_INVALID });
         state.silent_ns += period_ns;
+        state.unseen_ns += period_ns;
         return None;
     };
-    let reach = model.policy.jump_m_per_s * (tick.period_s + state.silent_ns as f64 / NS_PER_S as f64);
-    let jumped = state.last_sample.is_some_and(|last| {
-        (sample.pose_device_handle.translation.vector - last.pose_device_handle.translation.vector).norm() > reach
-    });
-    if !pose_is_sound(&sample.pose_device_handle) || jumped {
+    // A place out of reach is not believed however long it is reported: counts were lost, and the device must be homed.
+    let since_s = (1 + tick.skipped) as f64 * tick.period_s + state.unseen_ns as f64 / NS_PER_S as f64;
+    let reach = model.policy.jump_m_per_s * since_s;
+    let way =
+        |last: HandSample| sample.pose_device_handle.translation.vector - last.pose_device_handle.translation.vector;
+    if state.last_sample.is_some_and(|last| way(last).norm() > reach) {
         faults.set(Faults::DEVICE_INVALID);
         state.silent_ns += period_ns;
         return None;
@@ -240,7 +247,7 @@ fn believe(
     if state.silent_ns > 0 {
         state.velocity.reset();
         state.observer.reset();
-        state.silent_ns = 0;
+        (state.silent_ns, state.unseen_ns) = (0, 0);
     }
     state.last_sample = Some(sample);
     Some(sample)
@@ -259,6 +266,10 @@ fn silent(model: &HapticModel, state: &mut HapticState, tick: &Tick<'_>, faults:
     state.ledger.commit(&safe);
     state.observer.sent(safe.get());
     state.channels.sent(safe.get());
+    let record = &mut state.record;
+    record.wanted = HandForce::zero();
+    (record.contacts, record.iterations) = (0, 0);
+    (record.penetration_m, record.residual) = (0.0, 0.0);
     close(state, &safe, tick, faults);
     safe
 }
