@@ -351,5 +351,5 @@ fn a_single_contended_lock_is_caught() {
     let found = run(1_000, Mischief::Lock);
     assert_eq!((found.allocations, found.frees), (0, 0));
     assert!(found.system_calls >= 1);
-    assert_eq!(found.last_system_call, i64::from(libc::SYS_futex));
+    assert_eq!(found.last_system_call, libc::SYS_futex);
 }

@@ -8,11 +8,11 @@
 
 mod cyclictest;
 pub mod jitter;
+mod load;
 pub mod passivity;
+mod record;
 pub mod rig;
 pub mod storm;
-mod load;
-mod record;
 pub mod tick;
 
 pub use load::Load;

@@ -25,7 +25,9 @@ pub const KINDS: [(&str, Kind); 3] =
 /// When a shipped file is wrong, which a test rules out.
 pub fn devices() -> Result<[(&'static str, DeviceSpec); 2], BenchError> {
     let read = |bytes: &[u8], name| {
-        device_file::parse(bytes, name).map(|loaded| loaded.value).map_err(|report| BenchError::Failed(Box::from(report.to_string())))
+        device_file::parse(bytes, name)
+            .map(|loaded| loaded.value)
+            .map_err(|report| BenchError::Failed(Box::from(report.to_string())))
     };
     Ok([
         ("3dof", read(include_bytes!("../../devices/simulated-3dof.toml"), "simulated-3dof.toml")?),

@@ -169,7 +169,8 @@ impl LoopCase {
             let handle = (sample.pose_device_handle.translation.x, velocity);
             let force = along(proxy.step(scheme, handle, wall, period_s));
             observer.sent(&force);
-            let swing = if wall { device.motion_true().linear.x } else { device.motion_true().linear.x - proxy.velocity };
+            let swing =
+                if wall { device.motion_true().linear.x } else { device.motion_true().linear.x - proxy.velocity };
             if !note(&mut energies, index, swing * swing) {
                 break;
             }
@@ -258,11 +259,8 @@ impl TickRig {
         let sample = self.device.read(&mut now).ok();
         let safe = tick(&self.model, &mut self.state, sample, &self.snapshot, &mut now);
         let force = safe.get();
-        let safe = if push == 0.0 {
-            safe
-        } else {
-            unlimited(HandForce { force: force.force + Vec3::x() * push, ..*force })
-        };
+        let safe =
+            if push == 0.0 { safe } else { unlimited(HandForce { force: force.force + Vec3::x() * push, ..*force }) };
         if self.device.write(&safe, &mut now).is_err() {
             self.state.unheard();
         }

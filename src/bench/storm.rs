@@ -289,7 +289,8 @@ impl Scene {
         }
         let chance = self.random.uniform();
         let step_s = 1.0 / (10.0 + 50.0 * self.random.uniform());
-        let wait_s = if chance < 0.02 { 0.2 + self.random.uniform() } else { step_s * (0.7 + 0.6 * self.random.uniform()) };
+        let wait_s =
+            if chance < 0.02 { 0.2 + self.random.uniform() } else { step_s * (0.7 + 0.6 * self.random.uniform()) };
         self.next = now.plus((wait_s * NS_PER_S as f64) as u64);
         self.change(tool);
         // One step in ten is lost.

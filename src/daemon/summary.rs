@@ -242,7 +242,11 @@ impl Summary {
             1e6 * self.penetration_mean_m(),
             1e6 * tally.penetration_max_m
         );
-        let _ = writeln!(out, "energy   lowest ledger {:+.1e} J: the hand never got more than it put in", tally.energy_min_j);
+        let _ = writeln!(
+            out,
+            "energy   lowest ledger {:+.1e} J: the hand never got more than it put in",
+            tally.energy_min_j
+        );
         match self.timing {
             Timing::Lockstep { hash } => {
                 let _ = writeln!(out, "timing   virtual time, {} ticks, trace {hash:016x}", tally.ticks);
@@ -259,7 +263,13 @@ impl Summary {
                     us(late.p999_ns),
                     us(late.max_ns)
                 );
-                let _ = writeln!(out, "tick     p50 {:.0} µs  p99 {:.0} µs  max {:.0} µs", us(work.p50_ns), us(work.p99_ns), us(work.max_ns));
+                let _ = writeln!(
+                    out,
+                    "tick     p50 {:.0} µs  p99 {:.0} µs  max {:.0} µs",
+                    us(work.p50_ns),
+                    us(work.p99_ns),
+                    us(work.max_ns)
+                );
             }
         }
         let faults: Vec<_> = tally.faults.names().collect();

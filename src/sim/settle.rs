@@ -69,7 +69,9 @@ pub(super) fn settle(model: &SimModel, data: &mut SimData, step_s: f64) {
     let mut compliance = Vec::new();
     fill_compliance(&mut compliance, rows, &closed.contacts, &closed.ends, 1.0, |mover| mover.inverse_mass);
     let bounces = closed.rebounds.iter().any(|speed| *speed > 0.0);
-    if bounces && let Some(impulses) = closed.impulses(&compliance, 1.0) && closed.strike(data, &impulses, false, step_s)
+    if bounces
+        && let Some(impulses) = closed.impulses(&compliance, 1.0)
+        && closed.strike(data, &impulses, false, step_s)
     {
         return;
     }
@@ -122,7 +124,8 @@ impl Closed {
                 return true;
             }
             let slip = data.contacts[self.from[i]].rates(&data.movers, |mover| mover.midpoint);
-            let slides = slip[1].hypot(slip[2]) > AT_REST_M_PER_S && tangent >= contact.friction * normal * (1.0 - 1e-9);
+            let slides =
+                slip[1].hypot(slip[2]) > AT_REST_M_PER_S && tangent >= contact.friction * normal * (1.0 - 1e-9);
             let along = if slides { end[1] * slip[1] + end[2] * slip[2] >= 0.0 } else { false };
             end[0] < AT_REST_M_PER_S && (along || end[1].hypot(end[2]) < AT_REST_M_PER_S)
         })
@@ -131,7 +134,8 @@ impl Closed {
     /// Total impulses of the step under the law on velocities, with `bounce` times the rebound.
     fn impulses(&self, compliance: &[f64], bounce: f64) -> Option<Vec<f64>> {
         let rows = self.done.len();
-        let blocks: Vec<Block> = self.contacts.iter().enumerate().map(|(i, contact)| block(i, contact.friction)).collect();
+        let blocks: Vec<Block> =
+            self.contacts.iter().enumerate().map(|(i, contact)| block(i, contact.friction)).collect();
         let mut free = Vec::with_capacity(rows);
         for (i, contact) in self.contacts.iter().enumerate() {
             for k in 0..3 {

@@ -25,7 +25,10 @@ fn a_bouncing_ball_rises_to_the_square_of_restitution_each_time() {
                     expected *= restitution * restitution;
                     // In flight the height it will reach follows from its energy.
                     let rises = scene.position(1).z - RADIUS + speed * speed / (2.0 * G);
-                    assert!((rises / expected - 1.0).abs() < 1e-9, "{rate_hz} Hz, {restitution}: bounce {bounces}, {rises}");
+                    assert!(
+                        (rises / expected - 1.0).abs() < 1e-9,
+                        "{rate_hz} Hz, {restitution}: bounce {bounces}, {rises}"
+                    );
                 }
                 falling = speed < 0.0;
             }

@@ -18,9 +18,13 @@ fn a_ball_with_grip_rolls_at_five_sevenths_of_free_acceleration() {
             let mut scene = on_incline(rate_hz, slope, 2.0 / 7.0 * slope.tan() * 1.02);
             scene.run(rate_hz as usize);
             let exact = 0.5 * 5.0 / 7.0 * G * slope.sin();
-            let way = scene.position(1).dot(&downhill(slope)) ;
+            let way = scene.position(1).dot(&downhill(slope));
             let start = on_slope(slope, 0.0, RADIUS).translation.vector.dot(&downhill(slope));
-            assert!(((way - start) / exact - 1.0).abs() < 1e-9, "{rate_hz} Hz, {slope}: {:e}", (way - start) / exact - 1.0);
+            assert!(
+                ((way - start) / exact - 1.0).abs() < 1e-9,
+                "{rate_hz} Hz, {slope}: {:e}",
+                (way - start) / exact - 1.0
+            );
             let grip = scene.velocity(1).dot(&downhill(slope)) - scene.spin(1).y * RADIUS;
             assert!(grip.abs() < 1e-9, "slips at {grip:e} m/s");
         }
@@ -65,7 +69,11 @@ fn a_bowled_ball_slides_then_rolls_at_five_sevenths_of_its_speed() {
                 // From there on at 5/7 of its speed; the way so far is 12/49 v²/(µ g).
                 12.0 / 49.0 * speed * speed / (friction * G) + 5.0 / 7.0 * speed * (t - grips_at_s)
             };
-            assert!((scene.position(1).x / exact - 1.0).abs() < 1e-6, "{rate_hz} Hz, {t}: {:e}", scene.position(1).x / exact - 1.0);
+            assert!(
+                (scene.position(1).x / exact - 1.0).abs() < 1e-6,
+                "{rate_hz} Hz, {t}: {:e}",
+                scene.position(1).x / exact - 1.0
+            );
         }
         assert!((scene.velocity(1).x - 5.0 / 7.0 * speed).abs() < 1e-9, "{}", scene.velocity(1).x);
         assert!((gripped_at - grips_at_s).abs() <= 1.0 / rate_hz, "{gripped_at} not {grips_at_s}");

@@ -6,7 +6,9 @@ use hapticd::mechanism::MechanismSnapshot;
 use hapticd::mechanism::pmi::{RigidBody, RigidInertia};
 use hapticd::mechanism::solver::Settings;
 use hapticd::shared::ToolSample;
-use hapticd::sim::{BodyModel, ContactForce, Material, Motion, SimData, SimModel, StepReport, ToolBody, empty_snapshot, step};
+use hapticd::sim::{
+    BodyModel, ContactForce, Material, Motion, SimData, SimModel, StepReport, ToolBody, empty_snapshot, step,
+};
 
 /// Acceleration of gravity, m/s².
 pub(crate) const G: f64 = 9.81;
