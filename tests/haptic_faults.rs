@@ -386,7 +386,7 @@ fn thirty_mechanisms_a_second_do_not_click() {
         let records: Vec<_> = (0..600)
             .map(|_| {
                 let steps = (rig.due().since(ORIGIN) as f64 / NS_PER_S as f64 / STEP_S) as u64;
-                rig.wall = if steps % 2 == 0 { 0.0 } else { jump };
+                rig.wall = if steps.is_multiple_of(2) { 0.0 } else { jump };
                 rig.tick()
             })
             .collect();

@@ -99,7 +99,9 @@ impl HapticState {
 
     /// Takes note that the device did not take the force of this tick: it may still hold the one before.
     pub fn unheard(&mut self) {
-        self.ledger.unheard();
+        let held = self.ledger.unheard();
+        self.observer.sent(&held);
+        self.channels.sent(&held);
         self.record.faults.set(Faults::DEVICE_SILENT);
     }
 
