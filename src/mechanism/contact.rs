@@ -45,7 +45,7 @@ pub fn solve_contact(w: &Matrix3<f64>, b: &Vector3<f64>, friction: f64) -> (Vect
     // Stick: no slip at all, if the cone allows the force that takes.
     if let Some(stick) = w.try_inverse().map(|inverse| -(inverse * b))
         && stick[0] > 0.0
-        && stick[1].hypot(stick[2]) <= friction * stick[0]
+        && (stick[1] * stick[1] + stick[2] * stick[2]).sqrt() <= friction * stick[0]
     {
         return (stick, Mode::Stick);
     }
