@@ -23,7 +23,7 @@ fn every_generated_problem_is_solved_to_one_in_a_hundred_million() {
             let sample = sample(kind, 1 + i % 32, &mut uniform);
             let mut lambda = vec![0.0; sample.free.len()];
             let settings = Settings { iterations: 30, tolerance: 1e-9, relaxation: 1.3 };
-            solve_robustly(&sample.problem(), &mut lambda, &settings, &mut work);
+            solve_robustly(&sample.problem(), &mut lambda, &settings, &mut work, || false);
             let found = residuals(&sample.problem(), &lambda);
             assert!(found.worst() <= 1e-8, "{kind:?} {i}: {found:?}");
         }
