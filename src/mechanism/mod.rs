@@ -18,6 +18,7 @@ mod dense;
 mod interior;
 mod law;
 pub mod newton;
+pub mod pgs;
 pub mod pmi;
 mod problem;
 pub mod samples;
