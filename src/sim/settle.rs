@@ -147,7 +147,7 @@ impl Closed {
         }
         let problem = Problem { blocks: &blocks, compliance, stride: rows, free: &free };
         let mut impulses = self.done.clone();
-        solve_robustly(&problem, &mut impulses, &SETTINGS, &mut Workspace::default());
+        solve_robustly(&problem, &mut impulses, &SETTINGS, &mut Workspace::default(), || false);
         impulses.iter().all(|x| x.is_finite()).then_some(impulses)
     }
 
@@ -242,7 +242,7 @@ pub(super) fn push_apart(data: &mut SimData, step_s: f64) {
     let blocks: Vec<Block> = (0..contacts.len()).map(|i| block(i, 0.0)).collect();
     let problem = Problem { blocks: &blocks, compliance: &compliance, stride: rows, free: &free };
     let mut push = vec![0.0; rows];
-    solve_robustly(&problem, &mut push, &SETTINGS, &mut data.workspace);
+    solve_robustly(&problem, &mut push, &SETTINGS, &mut data.workspace, || false);
     for (index, body) in data.bodies.iter_mut().enumerate() {
         let Some(body) = body else { continue };
         let shift = movers[index + 1].inverse_mass * wrench_on(index + 1, &contacts, &push);
