@@ -33,7 +33,10 @@ fn a_box_above_the_friction_angle_slides_as_newton_says() {
                 let t = k as f64 / rate_hz;
                 let way = (scene.position(1) - start).dot(&downhill(slope));
                 let exact = 0.5 * acceleration * t * t;
-                assert!((way / exact - 1.0).abs() < 1e-9, "{rate_hz} Hz, {slope}, {friction}: {way} not {exact} at {t}");
+                assert!(
+                    (way / exact - 1.0).abs() < 1e-9,
+                    "{rate_hz} Hz, {slope}, {friction}: {way} not {exact} at {t}"
+                );
             }
             let speed = scene.velocity(1).dot(&downhill(slope));
             assert!((speed / acceleration - 1.0).abs() < 1e-9, "{speed}");
