@@ -9,7 +9,11 @@
 mod cyclictest;
 pub mod jitter;
 mod load;
+pub mod passivity;
 mod record;
+pub mod rig;
+pub mod storm;
+pub mod tick;
 
 pub use load::Load;
 pub use record::{Better, Comparison, Format, Record, Report, Summary};
@@ -86,11 +90,18 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: &[Suite] = &[Suite {
-    name: "jitter",
-    about: "wake-up lateness of the tick loop at 1, 2 and 4 kHz, idle and loaded, beside cyclictest",
-    run: jitter::run,
-}];
+pub const SUITES: &[Suite] = &[
+    Suite {
+        name: "jitter",
+        about: "wake-up lateness of the tick loop at 1, 2 and 4 kHz, idle and loaded, beside cyclictest",
+        run: jitter::run,
+    },
+    Suite {
+        name: "tick",
+        about: "compute time of one haptic tick over a mechanism of 105 rows, compliant and rigid",
+        run: tick::run,
+    },
+];
 
 /// Runs the suite called `name`.
 ///

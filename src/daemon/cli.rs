@@ -30,10 +30,14 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     /// Run a scene with a simulated device and operator; without a name, list the scenes
-    #[command(after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 4 a latched fault.")]
+    #[command(
+        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 4 a latched fault."
+    )]
     Demo(DemoArgs),
     /// Measure: tick, jitter, passivity, zwidth, solver
-    #[command(after_help = "Examples:\n  hapticd bench tick\n  hapticd bench jitter --seconds 20 --json\n  hapticd bench zwidth --out bench-results\n\ndocs/benchmarks.md says what each figure means.")]
+    #[command(
+        after_help = "Examples:\n  hapticd bench tick\n  hapticd bench jitter --seconds 20 --json\n  hapticd bench zwidth --out bench-results\n\ndocs/benchmarks.md says what each figure means."
+    )]
     Bench(BenchArgs),
     /// Check scene, device and configuration files
     #[command(after_help = "Example:\n  hapticd check scenes/*.toml devices/*.toml config/hapticd.toml")]
@@ -58,7 +62,7 @@ struct DemoArgs {
     #[arg(long, value_parser = skill)]
     skill: Option<Skill>,
     /// Stop after this many seconds
-    #[arg(long, value_parser = positive)]
+    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     seconds: Option<f64>,
     /// Virtual time on one thread: as fast as possible, the same bits on every run
     #[arg(long)]
@@ -88,7 +92,7 @@ struct BenchArgs {
     #[arg(long)]
     json: bool,
     /// Seconds per condition
-    #[arg(long, value_parser = positive)]
+    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     seconds: Option<f64>,
     /// Rounds over which comparisons are interleaved
     #[arg(long)]

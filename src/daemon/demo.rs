@@ -120,10 +120,9 @@ fn prepare(options: &DemoOptions) -> Result<Stage, Failure> {
             device.value.driver
         )));
     }
-    let name = std::path::Path::new(&options.scene).file_stem().map_or_else(
-        || options.scene.clone(),
-        |stem| stem.to_string_lossy().into_owned(),
-    );
+    let name = std::path::Path::new(&options.scene)
+        .file_stem()
+        .map_or_else(|| options.scene.clone(), |stem| stem.to_string_lossy().into_owned());
     Ok(Stage {
         name,
         title: spec.title.clone(),
@@ -266,7 +265,9 @@ fn live(stage: Stage, voice: &mut Voice, realtime: RealtimeRequest, stop: &Atomi
     })?;
     match haptic.refusals().first() {
         None => voice.say("timing   real-time (SCHED_FIFO, memory locked)"),
-        Some(why) => voice.say(&format!("timing   NOT real-time here: {why}\n         the demo goes on; forces on a real hand would want it mended")),
+        Some(why) => voice.say(&format!(
+            "timing   NOT real-time here: {why}\n         the demo goes on; forces on a real hand would want it mended"
+        )),
     }
     let is_realtime = haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
@@ -324,4 +325,3 @@ pub fn list() -> Result<String, Failure> {
     out.push_str("\nEach runs by itself with a simulated device and operator. `--lockstep` repeats bit for bit.\n");
     Ok(out)
 }
-

@@ -115,8 +115,9 @@ impl<D: Device> Lockstep<D> {
         let mut now_tick = Tick::begin(self.index, now, period_s, u64::MAX / 2, &self.clock);
         let sample: Option<HandSample> = self.device.read(&mut now_tick).ok();
         let force: SafeForce = tick(&self.model, &mut self.haptic, sample, &self.snapshot, &mut now_tick);
-        // A device that cannot take the force is silent at its next read; nothing more to do here.
-        let _ = self.device.write(&force, &mut now_tick);
+        if self.device.write(&force, &mut now_tick).is_err() {
+            self.haptic.unheard();
+        }
         self.tool = *self.haptic.tool();
         let record = *self.haptic.record();
         self.trace.add(&record);

@@ -6,6 +6,7 @@ use super::HandForce;
 
 /// Delays forces by a fixed number of ticks. With delay `n`, a force set in tick `k` acts from tick `k + n` until the
 /// force set after it does.
+#[expect(clippy::disallowed_types, reason = "filled when it is made; its length never changes")]
 #[derive(Clone, Debug)]
 pub(super) struct DelayLine {
     /// What acts now, in one tick, in two, … The last is what was set last.
@@ -14,6 +15,7 @@ pub(super) struct DelayLine {
 
 impl DelayLine {
     /// A line holding zero force.
+    #[expect(clippy::disallowed_macros, reason = "made before the first tick")]
     pub(super) fn new(delay_ticks: u32) -> Self {
         Self { line: vec![HandForce::zero(); delay_ticks as usize + 1] }
     }

@@ -2,6 +2,9 @@
 //!
 //! Thread: haptic (RT), but for the parts that say otherwise.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros))]
+#![deny(unsafe_code)]
+
 mod hold;
 mod limiter;
 mod observer;

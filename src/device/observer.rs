@@ -23,6 +23,9 @@ use super::velocity::RotationSum;
 use super::{DeviceSpec, HandForce, HandMotion};
 use crate::math::{Mat3, Pose, Vec3};
 
+/// Inertia below which an axis would have no dynamics to observe, kg and kg·m²: a device without rotation states none.
+const INERTIA_MIN: f64 = 1e-9;
+
 /// Observer of one axis.
 #[derive(Clone, Copy, Debug)]
 struct AxisObserver {
@@ -35,6 +38,7 @@ struct AxisObserver {
 
 impl AxisObserver {
     fn new(inertia: f64, damping: f64, bandwidth_rad_s: f64, period_s: f64) -> Self {
+        let inertia = inertia.max(INERTIA_MIN);
         // The motors' force enters as the hand's does.
         let (position, velocity) = held_force_response(inertia, damping, period_s);
         let (decay, drift) = free_response(inertia, damping, period_s);
@@ -279,6 +283,20 @@ mod tests {
             lagged * 1e3
         );
         assert!(observed < difference / 2.0 && observed < lagged / 2.0, "{observed} {difference} {lagged}");
+    }
+
+    #[test]
+    fn an_axis_without_inertia_is_at_rest_and_not_nan() {
+        let mut spec = spec();
+        spec.mechanics.inertia.angular = 0.0;
+        spec.mechanics.damping.angular = 0.0;
+        let mut observer = HandObserver::new(&spec, 20.0);
+        let mut observed = Observed::default();
+        for k in 0..100 {
+            observed = observer.update(&Pose::translation(1e-4 * f64::from(k), 0.0, 0.0));
+        }
+        assert_eq!((observed.motion.angular, observed.hand.torque), (Vec3::zeros(), Vec3::zeros()));
+        assert!((observed.motion.linear.x - 0.1).abs() < 1e-3, "{}", observed.motion.linear.x);
     }
 
     #[test]

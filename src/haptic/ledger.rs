@@ -205,9 +205,10 @@ impl Ledger {
         self.under_way[self.latency] = *force.get();
     }
 
-    /// Takes note that the device did not take the force just committed: what it had before acts on.
-    pub fn unheard(&mut self) {
+    /// Takes note that the device did not take the force just committed; gives the one before it, which acts on.
+    pub fn unheard(&mut self) -> HandForce {
         self.under_way[self.latency] = self.replaced;
+        self.replaced
     }
 
     /// Displacements that interval `ahead` can bring.

@@ -14,9 +14,10 @@
 //!  V̂ = V̂_free + A⁻¹ Jᵀ λ
 //! ```
 
+use super::compliance::ToolCompliance;
 use crate::math::{Mat6, Pose, Twist, Vec3, Vec6, Wrench, join, log_so3};
-use crate::mechanism::solver::{Outcome, Settings, solve};
-use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Problem, Row, RowKind};
+use crate::mechanism::solver::{Compliance as _, Outcome, Own, Settings, largest, sweep};
+use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind, dot};
 use crate::shared::{MonoNs, NS_PER_S, Tick};
 
 /// How the tool moves in this tick, before contact.
@@ -51,16 +52,16 @@ pub struct LocalReport {
 }
 
 /// See the file's head.
+#[expect(clippy::disallowed_types, reason = "boxed when it is made: too large for a stack, never moved after")]
 pub struct LocalMechanism {
     snapshot: Box<MechanismSnapshot>,
     blocks: [Block; MAX_BLOCKS],
     contact_compliance: f64,
     rigid_scene: bool,
-    /// `W` with the tool's part; row-major, stride [`MAX_ROWS`].
-    compliance: Box<[f64; MAX_ROWS * MAX_ROWS]>,
     jacobian: Box<[Vec6; MAX_ROWS]>,
-    /// `T A⁻¹ Jᵀ`, one array a coordinate of the twist.
-    yielding: Box<[[f64; MAX_ROWS]; 6]>,
+    /// `T A⁻¹ Jᵀ`, a column each.
+    yielding: Box<[Vec6; MAX_ROWS]>,
+    own: Box<[Own; MAX_BLOCKS]>,
     free: [f64; MAX_ROWS],
     lambda: [f64; MAX_ROWS],
     /// Gap of each block's first row at the end of the last tick, for blending.
@@ -73,6 +74,7 @@ pub struct LocalMechanism {
 impl LocalMechanism {
     /// Nothing to touch yet. `contact_compliance` (m/N) is added to every contact.
     #[must_use]
+    #[expect(clippy::disallowed_types, reason = "made before the first tick")]
     pub fn new(contact_compliance: f64, blend_s: f64) -> Self {
         let snapshot = Box::new(MechanismSnapshot::empty());
         Self {
@@ -80,9 +82,9 @@ impl LocalMechanism {
             snapshot,
             contact_compliance,
             rigid_scene: true,
-            compliance: Box::new([0.0; MAX_ROWS * MAX_ROWS]),
             jacobian: Box::new([Vec6::zeros(); MAX_ROWS]),
-            yielding: Box::new([[0.0; MAX_ROWS]; 6]),
+            yielding: Box::new([Vec6::zeros(); MAX_ROWS]),
+            own: Box::new([Own::identity(); MAX_BLOCKS]),
             free: [0.0; MAX_ROWS],
             lambda: [0.0; MAX_ROWS],
             gaps: [0.0; MAX_BLOCKS],
@@ -187,7 +189,7 @@ impl LocalMechanism {
         if self.rigid_scene {
             return 0.0;
         }
-        self.snapshot.compliance_row(row).iter().zip(lambda).map(|(w, l)| w * l).sum()
+        dot(self.snapshot.compliance_row(row), &lambda[..self.snapshot.row_count])
     }
 
     /// Solves for the forces of this tick.
@@ -202,19 +204,32 @@ impl LocalMechanism {
         }
         self.place_rows(motion);
         self.fill_free(motion, tick.began);
-        self.fill_compliance(motion);
-        let problem = Problem {
-            blocks: &self.blocks[..self.snapshot.block_count],
-            compliance: &*self.compliance,
-            stride: MAX_ROWS,
-            free: &self.free[..rows],
-        };
-        let outcome = solve(&problem, &mut self.lambda[..rows], settings, || tick.solve_time_is_up());
-        if !self.lambda[..rows].iter().all(|x| x.is_finite()) {
-            self.lambda.fill(0.0);
+        for (column, row) in self.yielding.iter_mut().zip(&self.jacobian[..rows]) {
+            *column = motion.inverse * row * motion.period_s;
+        }
+        let blocks = &self.blocks[..self.snapshot.block_count];
+        let (free, lambda) = (&self.free[..rows], &mut self.lambda[..rows]);
+        let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
+        let scene = (!self.rigid_scene).then_some(&self.snapshot.compliance[..]);
+        let mut compliance = ToolCompliance::new(tool, scene, free, &mut *self.own, lambda);
+        let stop = || tick.solve_time_is_up();
+        let outcome = sweep(&mut compliance, blocks, largest(free), lambda, settings, stop);
+        if !lambda.iter().all(|x| x.is_finite()) {
+            lambda.fill(0.0);
             return LocalReport { outcome, ..LocalReport::default() };
         }
-        self.report(outcome)
+        let mut report = LocalReport { outcome, sound: true, ..LocalReport::default() };
+        for (row, force) in self.jacobian.iter().zip(lambda.iter()) {
+            report.wrench += row * *force;
+        }
+        for (block, gap) in blocks.iter().zip(&mut self.gaps) {
+            *gap = compliance.violation(block.first, lambda);
+            if matches!(block.law, Law::Contact { .. }) {
+                report.contacts += u32::from(lambda[block.first] > 0.0);
+                report.penetration_m = report.penetration_m.max(-*gap);
+            }
+        }
+        report
     }
 
     /// Jacobian of each row at the tool's pose.
@@ -236,7 +251,6 @@ impl LocalMechanism {
         let fading = 1.0 - now.since(self.fade_from) as f64 / NS_PER_S as f64 / self.fade_s;
         for index in 0..self.snapshot.block_count {
             let block = self.blocks[index];
-            let (Law::Contact { compliance, .. } | Law::Bilateral { compliance, .. }) = block.law;
             for row in block.range() {
                 let speed = self.jacobian[row].dot(&motion.free);
                 let sliding = matches!(block.law, Law::Contact { .. }) && row > block.first;
@@ -244,56 +258,13 @@ impl LocalMechanism {
                     let drift: &Row = &self.snapshot.rows[row];
                     motion.period_s * (speed + drift.drift)
                         - self.scene_part(row, &self.lambda)
-                        - compliance * self.lambda[row]
+                        - block.law.compliance() * self.lambda[row]
                 } else {
                     self.row_gap(row, &motion.pose, age_s) + motion.lead_s * speed
                 };
             }
             self.free[block.first] += fading.max(0.0) * self.offsets[index];
         }
-    }
-
-    /// `W = W_scene + T J A⁻¹ Jᵀ`.
-    fn fill_compliance(&mut self, motion: &ToolMotion) {
-        let rows = self.snapshot.row_count;
-        for row in 0..rows {
-            let yielding = motion.inverse * self.jacobian[row] * motion.period_s;
-            for k in 0..6 {
-                self.yielding[k][row] = yielding[k];
-            }
-        }
-        for row in 0..rows {
-            let out = &mut self.compliance[row * MAX_ROWS..][..rows];
-            out.copy_from_slice(self.snapshot.compliance_row(row));
-            for k in 0..6 {
-                let factor = self.jacobian[row][k];
-                if factor != 0.0 {
-                    for (w, y) in out.iter_mut().zip(&self.yielding[k]) {
-                        *w += factor * y;
-                    }
-                }
-            }
-        }
-    }
-
-    fn report(&mut self, outcome: Outcome) -> LocalReport {
-        let rows = self.snapshot.row_count;
-        let mut report = LocalReport { outcome, sound: true, ..LocalReport::default() };
-        for row in 0..rows {
-            report.wrench += self.jacobian[row] * self.lambda[row];
-        }
-        for index in 0..self.snapshot.block_count {
-            let block = &self.blocks[index];
-            let first = block.first;
-            let row = &self.compliance[first * MAX_ROWS..][..rows];
-            let delta = self.free[first] + row.iter().zip(&self.lambda).map(|(w, l)| w * l).sum::<f64>();
-            self.gaps[index] = delta;
-            if matches!(block.law, Law::Contact { .. }) {
-                report.contacts += u32::from(self.lambda[first] > 0.0);
-                report.penetration_m = report.penetration_m.max(-delta);
-            }
-        }
-        report
     }
 
     /// Takes the recoil of the midpoint rule out of the proxy's velocity. A contact that stops the midpoint, `V̂_n = 0`,
@@ -321,25 +292,21 @@ impl LocalMechanism {
         if recoil < 1e-6 {
             return *twist;
         }
-        for row in 0..rows {
-            let yielding = inverse_mass * self.jacobian[row];
-            for other in 0..rows {
-                self.compliance[row * MAX_ROWS + other] = yielding.dot(&self.jacobian[other]);
-            }
+        let mut given = Vec6::zeros();
+        for (row, column) in self.yielding[..rows].iter_mut().enumerate() {
+            *column = inverse_mass * self.jacobian[row];
+            given += *column * done[row];
         }
         for row in 0..rows {
-            let own = &self.compliance[row * MAX_ROWS..][..rows];
-            self.free[row] -= own.iter().zip(&done).map(|(w, p)| w * p).sum::<f64>();
+            self.free[row] -= self.jacobian[row].dot(&given);
         }
         let mut impulse = done;
-        let problem = Problem {
-            blocks: &blocks[..count],
-            compliance: &*self.compliance,
-            stride: MAX_ROWS,
-            free: &self.free[..rows],
-        };
-        let settings = Settings { iterations: 20, tolerance: 1e-6, relaxation: 1.2 };
-        solve(&problem, &mut impulse[..rows], &settings, || false);
+        let (blocks, free) = (&blocks[..count], &self.free[..rows]);
+        let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
+        let mut compliance = ToolCompliance::new(tool, None, free, &mut *self.own, &impulse[..rows]);
+        // Whatever takes energy out will do, and the next tick goes on from there: a few sweeps are enough.
+        let settings = Settings { iterations: 5, tolerance: 1e-3, relaxation: 1.2 };
+        sweep(&mut compliance, blocks, largest(free), &mut impulse[..rows], &settings, || false);
         let mut change = Vec6::zeros();
         for row in 0..rows {
             change += self.jacobian[row] * (impulse[row] - done[row]);

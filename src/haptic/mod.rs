@@ -13,7 +13,11 @@
 //! 7. limit: the only maker of a `SafeForce`
 //! 8. report: tool for the simulation, record for the logger
 
+#![cfg_attr(not(test), deny(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros))]
+#![forbid(unsafe_code)]
+
 mod clutch;
+mod compliance;
 mod coupling;
 mod gate;
 mod ledger;
@@ -28,7 +32,7 @@ pub use coupling::{Coupling, SpringDamper};
 pub use gate::{Command, Gate, Trip};
 pub use ledger::{Account, Ledger, MAX_LATENCY_TICKS};
 pub use local::{LocalMechanism, LocalReport};
-pub use model::{HapticModel, Policy, ToolModel};
+pub use model::{HapticModel, LOCAL_SOLVER, Policy, ToolModel};
 pub use record::TickRecord;
-pub use state::{HapticState, tick};
+pub use state::{HapticState, MOTION_BANDWIDTH_HZ, tick};
 pub use thread::{HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};

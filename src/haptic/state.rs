@@ -2,6 +2,7 @@
 //!
 //! Thread: haptic (RT).
 
+use super::coupling::Channels;
 use super::local::ToolMotion;
 use super::{
     Clutch, Command, Coupling, Gate, HapticModel, Ledger, LocalMechanism, LocalReport, SpringDamper, TickRecord, Trip,
@@ -13,13 +14,21 @@ use crate::mechanism::pmi::{self, Coriolis, Gravity, RigidBody};
 use crate::shared::lifecycle::Guard;
 use crate::shared::{CouplingLink, Faults, MonoNs, NS_PER_S, Stamp, Tick, ToolSample};
 
+/// Bandwidth of the observer that tells the couplings how fast the handle moves, Hz. Measured on the stability map: a hand
+/// adds mass the observer does not know of, and above 40 Hz it takes that for motion; below 10 Hz the hand's own pushes
+/// are noticed late.
+pub const MOTION_BANDWIDTH_HZ: f64 = 20.0;
+
 /// Everything that changes from tick to tick. Made once; nothing in it allocates afterwards.
 pub struct HapticState {
     // 1 read
     velocity: VelocityEstimator,
     observer: HandObserver,
     last_sample: Option<HandSample>,
+    /// Time without a sample that could be believed.
     silent_ns: u64,
+    /// Time in which the handle went unseen; a jump is seen.
+    unseen_ns: u64,
     // 2 map
     clutch: Clutch,
     // 3 take
@@ -29,7 +38,7 @@ pub struct HapticState {
     // 4 couple
     proxy: RigidBody,
     inverse_mass: Mat6,
-    contact_force: Wrench,
+    channels: Channels,
     // 5 gate
     gate: Gate,
     command: Command,
@@ -53,21 +62,26 @@ impl HapticState {
         };
         let bandwidth_hz = match model.coupling {
             Coupling::Transparent { bandwidth_hz, .. } => bandwidth_hz,
-            _ => 20.0,
+            _ => MOTION_BANDWIDTH_HZ,
         };
         let ledger = Ledger::new(&model.limits, &model.mechanics);
+        let mut inverse_mass = model.tool.inertia.inverse_matrix();
+        if !model.rotation_sensed {
+            lock(&mut inverse_mass);
+        }
         Self {
             velocity: VelocityEstimator::new(Fit::Best, model.mechanics.quantum),
             observer: HandObserver::new(spec, bandwidth_hz),
             last_sample: None,
             silent_ns: 0,
+            unseen_ns: 0,
             clutch: Clutch::new(model.mapping),
             local: LocalMechanism::new(contact_compliance, model.policy.blend_s),
             seen: 0,
             presence: 0.0,
             proxy: RigidBody::new(model.tool.inertia, Gravity::NONE, Coriolis::Start, pose, Twist::zeros()),
-            inverse_mass: model.tool.inertia.inverse_matrix(),
-            contact_force: Wrench::zeros(),
+            inverse_mass,
+            channels: Channels::new(model, bandwidth_hz),
             gate: Gate::default(),
             command: Command::default(),
             overruns: 0,
@@ -85,7 +99,9 @@ impl HapticState {
 
     /// Takes note that the device did not take the force of this tick: it may still hold the one before.
     pub fn unheard(&mut self) {
-        self.ledger.unheard();
+        let held = self.ledger.unheard();
+        self.observer.sent(&held);
+        self.channels.sent(&held);
         self.record.faults.set(Faults::DEVICE_SILENT);
     }
 
@@ -127,8 +143,9 @@ struct Handle {
     twist: Twist,
     rotation_device: Rot,
     motion: HandMotion,
-    /// Force of the hand on the handle, as a wrench in the scene.
-    hand: Wrench,
+    /// Force of the hand on the proxy: what it would take to move the handle if it were the proxy; zero but for the
+    /// transparent coupling.
+    external: Wrench,
 }
 
 /// One tick. `sample` is `None` when the device gave nothing. Pure: the outcome depends on the arguments alone, but for
@@ -141,7 +158,7 @@ pub fn tick(
     tick: &mut Tick<'_>,
 ) -> SafeForce {
     let mut faults = Faults::NONE;
-    let overrun = tick.lateness_ns() as f64 > tick.period_s * NS_PER_S as f64;
+    let overrun = tick.skipped > 0 || tick.lateness_ns() as f64 > tick.period_s * NS_PER_S as f64;
     faults.set_if(Faults::OVERRUN, overrun);
     state.overruns = if overrun { state.overruns + 1 } else { 0 };
     if state.overruns >= model.policy.overruns_trip {
@@ -188,6 +205,7 @@ pub fn tick(
     };
     state.ledger.commit(&safe);
     state.observer.sent(safe.get());
+    state.channels.sent(safe.get());
     // 8 report
     publish(model, state, &sample, &handle, tick);
     state.record.wanted = wanted;
@@ -208,16 +226,19 @@ fn believe(
     faults: &mut Faults,
 ) -> Option<HandSample> {
     let period_ns = (tick.period_s * NS_PER_S as f64) as u64;
-    let Some(mut sample) = sample else {
-        faults.set(Faults::DEVICE_SILENT);
+    let sound = sample.filter(|sample| pose_is_sound(&sample.pose_device_handle));
+    let Some(mut sample) = sound else {
+        faults.set(if sample.is_none() { Faults::DEVICE_SILENT } else { Faults::DEVICE_INVALID });
         state.silent_ns += period_ns;
+        state.unseen_ns += period_ns;
         return None;
     };
-    let reach = model.policy.jump_m_per_s * (tick.period_s + state.silent_ns as f64 / NS_PER_S as f64);
-    let jumped = state.last_sample.is_some_and(|last| {
-        (sample.pose_device_handle.translation.vector - last.pose_device_handle.translation.vector).norm() > reach
-    });
-    if !pose_is_sound(&sample.pose_device_handle) || jumped {
+    // A place out of reach is not believed however long it is reported: counts were lost, and the device must be homed.
+    let since_s = (1 + tick.skipped) as f64 * tick.period_s + state.unseen_ns as f64 / NS_PER_S as f64;
+    let reach = model.policy.jump_m_per_s * since_s;
+    let way =
+        |last: HandSample| sample.pose_device_handle.translation.vector - last.pose_device_handle.translation.vector;
+    if state.last_sample.is_some_and(|last| way(last).norm() > reach) {
         faults.set(Faults::DEVICE_INVALID);
         state.silent_ns += period_ns;
         return None;
@@ -228,7 +249,7 @@ fn believe(
     if state.silent_ns > 0 {
         state.velocity.reset();
         state.observer.reset();
-        state.silent_ns = 0;
+        (state.silent_ns, state.unseen_ns) = (0, 0);
     }
     state.last_sample = Some(sample);
     Some(sample)
@@ -246,6 +267,11 @@ fn silent(model: &HapticModel, state: &mut HapticState, tick: &Tick<'_>, faults:
     let safe = state.limiter.zero();
     state.ledger.commit(&safe);
     state.observer.sent(safe.get());
+    state.channels.sent(safe.get());
+    let record = &mut state.record;
+    record.wanted = HandForce::zero();
+    (record.contacts, record.iterations) = (0, 0);
+    (record.penetration_m, record.residual) = (0.0, 0.0);
     close(state, &safe, tick, faults);
     safe
 }
@@ -255,14 +281,20 @@ fn map(model: &HapticModel, state: &mut HapticState, sample: &HandSample) -> Han
     let pose_device_handle = &sample.pose_device_handle;
     let motion = state.velocity.update(sample.stamp.at, pose_device_handle);
     let observed = state.observer.update(pose_device_handle);
+    let push = state.channels.push(&observed, &pose_device_handle.rotation);
     let held = model.clutch_button.is_some_and(|bit| sample.buttons >> bit & 1 == 1);
     let pose = state.clutch.apply(pose_device_handle, held);
     let mapping = state.clutch.mapping();
     let rotation_device = pose_device_handle.rotation;
+    // The coupling takes the observer's velocity: it knows what the motors do, so it does not lag behind them.
+    let seen = observed.motion;
     let twist =
-        if held { Twist::zeros() } else { mapping.twist_to_scene(&motion.linear, &motion.angular, &rotation_device) };
-    let hand = mapping.wrench_to_scene(&observed.hand.force, &observed.hand.torque, &rotation_device);
-    Handle { pose, twist, rotation_device, motion, hand }
+        if held { Twist::zeros() } else { mapping.twist_to_scene(&seen.linear, &seen.angular, &rotation_device) };
+    let external = match model.coupling {
+        Coupling::Transparent { .. } if !held => mapping.wrench_to_scene(&push.force, &push.torque, &rotation_device),
+        _ => Wrench::zeros(),
+    };
+    Handle { pose, twist, rotation_device, motion, external }
 }
 
 /// Stage 3: the newest mechanism, if it is new, whole and not too old.
@@ -303,15 +335,12 @@ fn take(
 fn couple(model: &HapticModel, state: &mut HapticState, handle: &Handle, tick: &Tick<'_>) -> (Wrench, LocalReport) {
     match model.coupling {
         Coupling::Spring(spring) => {
-            let (on_proxy, report) = proxy_step(model, state, handle, &spring, &Wrench::zeros(), tick);
+            let (on_proxy, report) = proxy_step(model, state, handle, &spring, tick);
             (-on_proxy, report)
         }
-        Coupling::Transparent { spring, bandwidth_hz } => {
-            let (on_proxy, report) = proxy_step(model, state, handle, &spring, &handle.hand, tick);
-            // The scene's force reaches the hand at the observer's own pace, so that the two force channels match.
-            let share = 1.0 - (-std::f64::consts::TAU * bandwidth_hz * tick.period_s).exp();
-            state.contact_force += (report.wrench - state.contact_force) * share;
-            (state.contact_force - on_proxy, report)
+        Coupling::Transparent { spring, .. } => {
+            let (on_proxy, report) = proxy_step(model, state, handle, &spring, tick);
+            (state.channels.resist(&report.wrench, &on_proxy) - on_proxy, report)
         }
         Coupling::Direct { stiffness, damping } => {
             let motion = ToolMotion {
@@ -334,7 +363,6 @@ fn proxy_step(
     state: &mut HapticState,
     handle: &Handle,
     spring: &SpringDamper,
-    external: &Wrench,
     tick: &Tick<'_>,
 ) -> (Wrench, LocalReport) {
     if !state.gate.state().allows_force() && state.gate.gain() == 0.0 {
@@ -347,7 +375,7 @@ fn proxy_step(
         displacement: displacement(&handle.pose, state.proxy.pose()),
         anchor_twist: handle.twist,
     };
-    let Some(mut step) = state.proxy.prepare(external, Some(&coupling), tick.period_s) else {
+    let Some(mut step) = state.proxy.prepare(&handle.external, Some(&coupling), tick.period_s) else {
         return (Wrench::zeros(), LocalReport::default());
     };
     if !model.rotation_sensed {
@@ -372,22 +400,24 @@ fn proxy_step(
 
 /// A tool on a device without rotation keeps its orientation: no torque turns it.
 fn lock_rotation(step: &mut pmi::RigidStep) {
-    step.inverse.fixed_view_mut::<3, 6>(3, 0).fill(0.0);
-    step.inverse.fixed_view_mut::<6, 3>(0, 3).fill(0.0);
+    lock(&mut step.inverse);
     let (linear, _) = split(&step.free);
     step.free = join(&linear, &Vec3::zeros());
 }
 
+/// Takes rotation out of a compliance.
+fn lock(inverse: &mut Mat6) {
+    inverse.fixed_view_mut::<3, 6>(3, 0).fill(0.0);
+    inverse.fixed_view_mut::<6, 3>(0, 3).fill(0.0);
+}
+
 /// Stage 8: the tool for the simulation.
 fn publish(model: &HapticModel, state: &mut HapticState, sample: &HandSample, handle: &Handle, tick: &Tick<'_>) {
-    let (link, external) = match model.coupling {
-        Coupling::Spring(s) => (CouplingLink::Spring { stiffness: s.stiffness, damping: s.damping }, Wrench::zeros()),
-        Coupling::Transparent { spring: s, .. } => {
-            (CouplingLink::Spring { stiffness: s.stiffness, damping: s.damping }, handle.hand)
+    let link = match model.coupling {
+        Coupling::Spring(spring) | Coupling::Transparent { spring, .. } => {
+            CouplingLink::Spring { stiffness: spring.stiffness, damping: spring.damping }
         }
-        Coupling::Direct { stiffness, .. } => {
-            (CouplingLink::Rigid { contact_compliance: 1.0 / stiffness }, Wrench::zeros())
-        }
+        Coupling::Direct { stiffness, .. } => CouplingLink::Rigid { contact_compliance: 1.0 / stiffness },
     };
     state.tool = ToolSample {
         stamp: Stamp { sequence: tick.index, at: tick.began },
@@ -395,7 +425,7 @@ fn publish(model: &HapticModel, state: &mut HapticState, sample: &HandSample, ha
         twist_tool: *state.proxy.twist(),
         pose_world_handle: handle.pose,
         twist_handle: handle.twist,
-        wrench_external: external,
+        wrench_external: handle.external,
         link,
         buttons: sample.buttons,
     };

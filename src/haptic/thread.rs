@@ -81,6 +81,7 @@ pub struct HapticFigures {
 }
 
 /// Why there is no haptic thread, or none any more.
+#[expect(clippy::disallowed_types, reason = "made after the last tick, for the spawner")]
 #[derive(Debug, thiserror::Error)]
 pub enum HapticError {
     /// No loop can run at this rate.
@@ -96,7 +97,7 @@ pub enum HapticError {
     #[error("the haptic thread panicked and the device was silenced: {message}")]
     Panicked {
         /// What the panic said.
-        message: std::string::String,
+        message: String,
     },
 }
 
@@ -213,9 +214,10 @@ fn join(thread: JoinHandle<Result<HapticFigures, HapticError>>) -> Result<Haptic
     thread.join().unwrap_or_else(|payload| Err(panicked(&*payload)))
 }
 
+#[expect(clippy::disallowed_types, reason = "runs after the last tick")]
 fn panicked(payload: &(dyn Any + Send)) -> HapticError {
     let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<std::string::String>().map(|text| text.as_str()));
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     HapticError::Panicked { message: text.unwrap_or("it left no message").into() }
 }
 
@@ -293,14 +295,14 @@ impl Loop {
         let first = SystemClock.now().plus((NS_PER_S as f64 / rate_hz) as u64);
         let mut pacer = Pacer::new(rate_hz, spin_ns, first)?;
         let solve_budget_ns = (SOLVE_SHARE * pacer.period_ns() as f64) as u64;
-        pacer.run(&SystemClock, sleep_until, solve_budget_ns, |tick, skipped| self.beat(tick, skipped));
+        pacer.run(&SystemClock, sleep_until, solve_budget_ns, |tick, _| self.beat(tick));
         self.figures.lateness = self.lateness.figures();
         self.figures.compute = self.compute.figures();
         Ok(self.figures)
     }
 
     /// One tick with its input and output.
-    fn beat(&mut self, now: &mut Tick<'_>, skipped: u64) -> ControlFlow<()> {
+    fn beat(&mut self, now: &mut Tick<'_>) -> ControlFlow<()> {
         // 1 what others want
         if self.signals.stop.load(Ordering::Relaxed) {
             self.wind_down(now);
@@ -319,7 +321,7 @@ impl Loop {
         self.tool.publish(*self.state.tool());
         self.records.push(*self.state.record());
         self.signals.heartbeat.store(now.index, Ordering::Relaxed);
-        self.note(now, skipped, compute_ns);
+        self.note(now, compute_ns);
         // 4 on, unless stopped and without force
         let out = self.stop_at.is_some_and(|at| self.state.gate().gain() == 0.0 || now.began >= at);
         if out { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -336,13 +338,13 @@ impl Loop {
     }
 
     /// Books the tick; publishes the figures now and then, half of them at a time: percentiles take some µs to count.
-    fn note(&mut self, now: &Tick<'_>, skipped: u64, compute_ns: u64) {
+    fn note(&mut self, now: &Tick<'_>, compute_ns: u64) {
         self.lateness.record(now.lateness_ns());
         self.compute.record(compute_ns);
         let figures = &mut self.figures;
         figures.ticks = now.index;
-        figures.skipped += skipped;
-        figures.overruns += u64::from(skipped > 0);
+        figures.skipped += now.skipped;
+        figures.overruns += u64::from(now.skipped > 0);
         figures.records_dropped = self.records.dropped();
         figures.faults.set(self.state.record().faults);
         let phase = now.index % self.figures_every;

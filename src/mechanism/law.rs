@@ -32,6 +32,13 @@ impl Law {
         }
     }
 
+    /// How much the constraint itself gives way, m/N.
+    #[must_use]
+    pub fn compliance(&self) -> f64 {
+        let (Self::Contact { compliance, .. } | Self::Bilateral { compliance, .. }) = *self;
+        compliance
+    }
+
     /// True when the law's numbers make sense.
     #[must_use]
     pub fn is_sound(&self) -> bool {

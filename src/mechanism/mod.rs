@@ -25,4 +25,5 @@ pub mod solver;
 pub use contact::{Mode, solve_contact};
 pub use law::Law;
 pub use problem::{Block, Problem};
+pub(crate) use problem::{dot, dot3};
 pub use snapshot::{MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind};

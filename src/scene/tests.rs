@@ -366,10 +366,10 @@ fn stiffness_is_compared_as_the_hand_feels_it() {
 
 #[test]
 fn a_scene_that_needs_torque_is_refused_on_a_device_without_rotation() {
-    let said = built("peg_primitive", &[], &device("simulated-3dof")).expect_err("three turn or need torque");
+    let said = built("peg_primitive", &[], &device("simulated-3dof")).expect_err("phases turn and a goal needs torque");
     let turns = said.iter().filter(|s| s.contains("turns the handle, but the device senses no rotation")).count();
     let torques = said.iter().filter(|s| s.contains("needs a torque, but the device gives none")).count();
-    assert_eq!((turns, torques), (2, 3), "{said:#?}");
+    assert_eq!((turns, torques), (3, 3), "{said:#?}");
     let six = device("simulated-6dof");
     let bare = ("angular_stiffness = \"3 N*m/rad\"\n", "");
     let said = built("peg_primitive", &[bare], &six).expect_err("no angular spring");

@@ -1,5 +1,7 @@
 //! The wall between threads: everything that may cross it, and the only ways across.
 //!
+//! Thread: any; what is for one thread alone says so.
+//!
 //! What crosses is `Copy + Send + 'static` ([`RtPayload`]) and carries a [`Stamp`]. `Copy` excludes `Drop`, so no heap
 //! can cross and none can be freed on the real-time side. State goes through [`latest`] (newest value wins, wait-free
 //! both ways), events through [`ring`] (bounded, counts what it drops).

@@ -152,6 +152,7 @@ impl Pacer {
                 }
             }
             let mut tick = Tick::begin(self.ticks + 1, self.due, self.period_s(), solve_budget_ns, clock);
+            tick.skipped = self.skipped_last;
             let flow = body(&mut tick, self.skipped_last);
             self.finish(clock.now());
             if flow.is_break() {
