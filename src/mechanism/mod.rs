@@ -12,15 +12,19 @@
 //!
 //! The simulation runs this over slices; the haptic thread runs the same code over a [`MechanismSnapshot`].
 
+mod cone;
 mod contact;
+mod dense;
 mod interior;
 mod law;
 pub mod newton;
+pub mod pgs;
 pub mod pmi;
 mod problem;
 pub mod samples;
 mod snapshot;
 pub mod solver;
+mod trail;
 
 pub use contact::{Mode, solve_contact};
 pub use law::Law;

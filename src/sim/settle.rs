@@ -145,7 +145,7 @@ impl Closed {
         }
         let problem = Problem { blocks: &blocks, compliance, stride: rows, free: &free };
         let mut impulses = self.done.clone();
-        solve_robustly(&problem, &mut impulses, settings, &mut Workspace::default());
+        solve_robustly(&problem, &mut impulses, settings, &mut Workspace::default(), || false);
         impulses.iter().all(|x| x.is_finite()).then_some(impulses)
     }
 
@@ -241,7 +241,7 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData, step_s: f64) -> f
     let blocks: Vec<Block> = (0..contacts.len()).map(|i| block(i, 0.0)).collect();
     let problem = Problem { blocks: &blocks, compliance: &compliance, stride: rows, free: &free };
     let mut push = vec![0.0; rows];
-    solve_robustly(&problem, &mut push, &model.solver, &mut data.workspace);
+    solve_robustly(&problem, &mut push, &model.solver, &mut data.workspace, || false);
     let (mut lifted, mut moved) = (0.0, Vec::new());
     for (index, body) in data.bodies.iter_mut().enumerate() {
         let Some(body) = body else { continue };

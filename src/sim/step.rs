@@ -263,7 +263,7 @@ pub(super) fn fill_compliance(
 fn solve_contacts(model: &SimModel, data: &mut SimData) -> Outcome {
     let problem =
         Problem { blocks: &data.blocks, compliance: &data.compliance, stride: data.free.len(), free: &data.free };
-    let outcome = solve_robustly(&problem, &mut data.lambda, &model.solver, &mut data.workspace);
+    let outcome = solve_robustly(&problem, &mut data.lambda, &model.solver, &mut data.workspace, || false);
     data.remembered.clear();
     for (contact, force) in data.contacts.iter().zip(data.lambda.chunks_exact(3)) {
         if force[0] > 0.0 {
