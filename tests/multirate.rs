@@ -135,9 +135,9 @@ fn a_pushed_box_feels_the_same_at_every_rate_of_the_simulation() {
         let mut rig = Rig::new(rate_hz, start, None);
         let speed = 0.05;
         let mut forces = Vec::new();
-        for k in 0..2000 {
+        for k in 0..6000 {
             let record = rig.beat(start + Vec3::x() * (speed * k as f64 * 1e-3));
-            if k >= 1000 { forces.push(-record.wanted.force.x); }
+            if k >= 5000 { forces.push(-record.wanted.force.x); }
             if k % 25 == 0 && std::env::var("TRACE").is_ok() { println!("{rate_hz} {k} f {:?} box {:.6} tool {:.6} c {} pen {:e} faults {:?}", record.wanted.force.as_slice(), rig.cube().translation.x, record.pose_world_tool.translation.x, record.contacts, record.penetration_m, record.faults); }
         }
         let (mean, ripple) = spread(&forces);
