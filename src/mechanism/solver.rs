@@ -118,13 +118,15 @@ fn sweep(
         lambda.fill(0.0);
         return Outcome { residual: 0.0, converged: true, ..outcome };
     }
-    let mut relaxation = settings.relaxation;
-    while outcome.iterations < settings.iterations {
+    let (mut relaxation, mut is_sound) = (settings.relaxation, scale.is_finite());
+    while is_sound && outcome.iterations < settings.iterations {
         let before = outcome.residual;
         // The residual of a sweep is the largest correction it made, as a violation.
         let mut largest: f64 = 0.0;
         for block in problem.blocks {
-            largest = largest.max(relax(problem, block, lambda, relaxation));
+            let correction = relax(problem, block, lambda, relaxation);
+            is_sound &= correction.is_finite();
+            largest = largest.max(correction);
         }
         outcome.iterations += 1;
         outcome.residual = largest / scale;
@@ -144,7 +146,7 @@ fn sweep(
             break;
         }
     }
-    if !(scale.is_finite() && lambda.iter().all(|x| x.is_finite())) {
+    if !(is_sound && lambda.iter().all(|x| x.is_finite())) {
         lambda.fill(0.0);
         outcome = Outcome { residual: f64::INFINITY, converged: false, ..outcome };
     }
@@ -175,7 +177,9 @@ fn relax(problem: &Problem<'_>, block: &Block, lambda: &mut [f64], relaxation: f
     }
     let rows = block.law.rows();
     lambda[block.first..block.first + rows].copy_from_slice(&next.as_slice()[..rows]);
-    (w * step).amax()
+    let correction = w * step;
+    // A maximum passes over NaN, a sum does not.
+    if correction.sum().is_nan() { f64::NAN } else { correction.amax() }
 }
 
 /// A block's own compliance (its law's compliance included), its violation without its own force, and its force; blocks
