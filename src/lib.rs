@@ -9,7 +9,15 @@
 //!
 //! Modules are declared in the order of that walk; `ARCHITECTURE.md` says what each may import.
 
+pub mod bench;
+pub mod collision;
+pub mod daemon;
 pub mod device;
+pub mod files;
+pub mod geometry;
+pub mod haptic;
 pub mod math;
 pub mod mechanism;
+pub mod scene;
 pub mod shared;
+pub mod sim;

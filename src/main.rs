@@ -1,5 +1,5 @@
 //! `hapticd`: from arguments to an exit code.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    hapticd::daemon::cli::main()
 }

@@ -6,8 +6,10 @@
 //! take energy out or make the force smaller, so that the energy bound, checked last, holds for what is sent.
 //!
 //! Energy bound. With the reserve `E` (what the hand has put in and not got back) and the displacement of the coming
-//! interval known to within a ball, `Δx ∈ u + ρ`, the interval gives the hand at most `f·u + ‖f‖ρ`. That is kept below
-//! `E`, first by drag along the motion (`f − c u`, which loses least of what the hand feels), then by scaling.
+//! interval known to within a ball, `Δx ∈ u + ρ`, the motors give at most `f·u + ‖f‖ρ`. The device's own friction `f_c`
+//! takes its part on the way to the hand: `f·Δx − f_c ‖Δx‖ ≤ (1 − f_c/‖f‖) f·Δx` for every direction, so that a force below
+//! friction gives the hand nothing. The sum is kept below `E`, first by drag along the motion (`f − c u`, which loses
+//! least of what the hand feels), then by scaling.
 
 use super::{HandForce, Limits, PerPart};
 use crate::math::Vec3;
@@ -51,17 +53,26 @@ pub struct EnergyBudget {
     pub angular: Vec3,
     /// Radius `ρ` of the ball the displacement lies in about `u`, m and rad.
     pub slack: PerPart,
+    /// Coulomb friction of the device that can be relied on, N and N·m.
+    pub friction: PerPart,
 }
 
 impl EnergyBudget {
     /// The most energy `force` can give to the hand in the interval.
     #[must_use]
     pub fn worst_case(&self, force: &HandForce) -> f64 {
-        force.force.dot(&self.linear)
-            + force.torque.dot(&self.angular)
-            + force.force.norm() * self.slack.linear
-            + force.torque.norm() * self.slack.angular
+        part_worst_case(&force.force, &self.linear, self.slack.linear, self.friction.linear)
+            + part_worst_case(&force.torque, &self.angular, self.slack.angular, self.friction.angular)
     }
+}
+
+/// `(1 − f_c/‖f‖)₊ (f·u + ‖f‖ρ)`.
+fn part_worst_case(force: &Vec3, expected: &Vec3, slack: f64, friction: f64) -> f64 {
+    let size = force.norm();
+    if size <= friction {
+        return 0.0;
+    }
+    (1.0 - friction / size) * (force.dot(expected) + size * slack)
 }
 
 /// Keeps what the limiter must remember between ticks: the force it let through last.
@@ -179,33 +190,32 @@ fn bound_energy(force: &mut HandForce, budget: &EnergyBudget, limits: &Limits, p
     if budget.worst_case(force) <= reserve {
         return false;
     }
-    // Least drag c that meets the bound; the worst case is convex in c, so bisection finds it if it is there at all.
+    // Least drag that meets the bound, or as much as the device stands.
+    let wanted = *force;
     let dragged = |c: f64| HandForce {
-        force: force.force - budget.linear * (c * limits.damping.linear / period_s),
-        torque: force.torque - budget.angular * (c * limits.damping.angular / period_s),
+        force: wanted.force - budget.linear * (c * limits.damping.linear / period_s),
+        torque: wanted.torque - budget.angular * (c * limits.damping.angular / period_s),
     };
-    if budget.worst_case(&dragged(1.0)) <= reserve {
-        let (mut low, mut high) = (0.0, 1.0);
-        for _ in 0..24 {
-            let middle = 0.5 * (low + high);
-            if budget.worst_case(&dragged(middle)) <= reserve {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        *force = dragged(high);
-    } else {
-        *force = dragged(1.0);
-    }
+    *force = dragged(least(|c| budget.worst_case(&dragged(c)) <= reserve));
     clamp(&mut force.force, limits.force.linear);
     clamp(&mut force.torque, limits.force.angular);
-    // Scaling meets the bound whatever the drag achieved: the worst case is proportional to the factor.
-    let worst = budget.worst_case(force);
-    if worst > reserve {
-        scale(force, reserve / worst);
+    // What is left to do scaling does: no force gives nothing.
+    if budget.worst_case(force) > reserve {
+        let kept = *force;
+        let scaled = |c: f64| HandForce { force: kept.force * (1.0 - c), torque: kept.torque * (1.0 - c) };
+        *force = scaled(least(|c| budget.worst_case(&scaled(c)) <= reserve));
     }
     true
+}
+
+/// Least number between 0 and 1 that `enough` accepts, to 2⁻³⁰ and on the accepted side; 1 if it accepts none below.
+fn least(enough: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..30 {
+        let middle = 0.5 * (low + high);
+        if enough(middle) { high = middle } else { low = middle }
+    }
+    high
 }
 
 #[cfg(test)]
@@ -241,9 +251,10 @@ mod tests {
             let limits = limits();
             let mut limiter = Limiter::new(limits);
             let slack = PerPart { linear: 7.5e-5, angular: 7.5e-4 };
+            let friction = PerPart { linear: 0.1, angular: 1e-3 };
             for (force, torque, v, w, reserve_j) in steps {
                 let motion = HandMotion { linear: v, angular: w };
-                let budget = EnergyBudget { reserve_j, linear: v * 1e-3, angular: w * 1e-3, slack };
+                let budget = EnergyBudget { reserve_j, linear: v * 1e-3, angular: w * 1e-3, slack, friction };
                 let mut faults = Faults::NONE;
                 let safe = limiter.limit(HandForce { force, torque }, &motion, Some(&budget), 1e-3, &mut faults);
                 let safe = safe.get();
@@ -294,6 +305,7 @@ mod tests {
             linear: Vec3::new(0.0, 0.0, -1e-4),
             angular: Vec3::zeros(),
             slack: PerPart { linear: 7.5e-5, angular: 0.0 },
+            friction: PerPart { linear: 0.0, angular: 0.0 },
         };
         let mut force = HandForce { force: Vec3::new(0.0, 0.0, 3.0), torque: Vec3::zeros() };
         assert!(!bound_energy(&mut force, &budget, &limits(), 1e-3));

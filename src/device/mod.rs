@@ -2,11 +2,23 @@
 //!
 //! Thread: haptic (RT), but for the parts that say otherwise.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros))]
+#![deny(unsafe_code)]
+
+mod hold;
 mod limiter;
+mod observer;
+pub mod operator;
+mod simulated;
 mod spec;
+mod velocity;
 
 pub use limiter::{EnergyBudget, HandMotion, Limiter, SafeForce};
+pub use observer::{HandObserver, Observed};
+pub use operator::Operator;
+pub use simulated::{EnergyBook, SUB_STEPS, SimulatedDevice};
 pub use spec::{DeviceSpec, Limits, Mechanics, PerPart};
+pub use velocity::{AdaptiveWindow, Fit, RotationSum, VelocityEstimator, WINDOW_MAX};
 
 use crate::math::{Pose, Vec3};
 use crate::shared::{MonoNs, Stamp, Tick};

@@ -52,6 +52,7 @@ pub struct Mechanics {
 }
 
 /// Everything in a device file.
+#[expect(clippy::disallowed_types, reason = "names from a file, read before the first tick")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceSpec {
     /// Model name as written.

@@ -7,6 +7,12 @@
 //! is where the inertia tensor is constant. A [`Wrench`] is its dual `[f; τ]`: force in the world frame, torque
 //! about the centre of mass in the body frame, so that power is `wrench · twist` without a rotation.
 
+mod mapping;
+mod random;
+
+pub use mapping::Mapping;
+pub use random::Random;
+
 use nalgebra as na;
 
 /// Three numbers: a point, a direction, a force.

@@ -33,6 +33,19 @@ pub enum Mode {
 /// Force of one contact: `w` its own 3×3 compliance (normal first), `b` its violation without its own force.
 #[must_use]
 pub fn solve_contact(w: &Matrix3<f64>, b: &Vector3<f64>, friction: f64) -> (Vector3<f64>, Mode) {
+    solve_contact_with(w, w.try_inverse().as_ref(), b, friction, &Vector3::zeros())
+}
+
+/// As [`solve_contact`], with the inverse of `w` at hand, if it has one, and a force `near` the solution: it shortens the
+/// search for the direction of slip.
+#[must_use]
+pub(super) fn solve_contact_with(
+    w: &Matrix3<f64>,
+    inverse: Option<&Matrix3<f64>>,
+    b: &Vector3<f64>,
+    friction: f64,
+    near: &Vector3<f64>,
+) -> (Vector3<f64>, Mode) {
     let (w_nn, b_n) = (w[(0, 0)], b[0]);
     // Opening: the gap stays open without a force. A row without compliance cannot be moved by any force.
     if b_n >= 0.0 || w_nn <= 0.0 {
@@ -43,17 +56,19 @@ pub fn solve_contact(w: &Matrix3<f64>, b: &Vector3<f64>, friction: f64) -> (Vect
         return (frictionless, Mode::Slip);
     }
     // Stick: no slip at all, if the cone allows the force that takes.
-    if let Some(stick) = w.try_inverse().map(|inverse| -(inverse * b))
+    if let Some(stick) = inverse.map(|inverse| -(inverse * b))
         && stick[0] > 0.0
         && (stick[1] * stick[1] + stick[2] * stick[2]).sqrt() <= friction * stick[0]
     {
         return (stick, Mode::Stick);
     }
-    slip(w, b, friction).map_or((frictionless, Mode::Slip), |lambda| (lambda, Mode::Slip))
+    // A gap closed by next to nothing can overflow the ratios of the slip case; no friction is then the safe side.
+    let lambda = slip(w, b, friction, near).filter(|lambda| lambda.iter().all(|x| x.is_finite()));
+    (lambda.unwrap_or(frictionless), Mode::Slip)
 }
 
 /// The slip case; `None` when no slip direction keeps the contact closed (the paradox of Painlevé).
-fn slip(w: &Matrix3<f64>, b: &Vector3<f64>, friction: f64) -> Option<Vector3<f64>> {
+fn slip(w: &Matrix3<f64>, b: &Vector3<f64>, friction: f64, near: &Vector3<f64>) -> Option<Vector3<f64>> {
     let (w_nn, b_n) = (w[(0, 0)], b[0]);
     let w_tt = w.fixed_view::<2, 2>(1, 1);
     let w_nt = Vector2::new(w[(0, 1)], w[(0, 2)]);
@@ -61,7 +76,9 @@ fn slip(w: &Matrix3<f64>, b: &Vector3<f64>, friction: f64) -> Option<Vector3<f64
     let b_t = Vector2::new(b[1], b[2]);
     let g: Matrix2<f64> = w_tt * friction - b_t * w_nt.transpose() * (friction / b_n);
     let c = w_tn - b_t * (w_nn / b_n);
-    let d = unit_solution(&g, &c)?;
+    // Friction opposes slip; without a force to go by, slip goes where it would without friction.
+    let along = Vector2::new(-near[1], -near[2]).try_normalize(0.0).or_else(|| c.try_normalize(0.0))?;
+    let d = unit_solution(&g, &c, &along)?;
     let effective = w_nn - friction * w_nt.dot(&d);
     if effective <= 1e-12 * w_nn {
         return None;
@@ -70,12 +87,13 @@ fn slip(w: &Matrix3<f64>, b: &Vector3<f64>, friction: f64) -> Option<Vector3<f64
     Some(Vector3::new(normal, -friction * normal * d[0], -friction * normal * d[1]))
 }
 
-/// Unit vector `d` with `(G + s I) d = c` for the largest `s ≥ 0` that has one.
-fn unit_solution(g: &Matrix2<f64>, c: &Vector2<f64>) -> Option<Vector2<f64>> {
-    let solve = |s: f64| {
+/// Unit vector `d` with `(G + s I) d = c` for the largest `s ≥ 0` that has one; `along` is a guess of it.
+fn unit_solution(g: &Matrix2<f64>, c: &Vector2<f64>, along: &Vector2<f64>) -> Option<Vector2<f64>> {
+    // (G + s I)⁻¹ v
+    let solve = |s: f64, v: &Vector2<f64>| {
         let (a, b, e, f) = (g[(0, 0)] + s, g[(0, 1)], g[(1, 0)], g[(1, 1)] + s);
-        let determinant = a * f - b * e;
-        Vector2::new((f * c[0] - b * c[1]) / determinant, (a * c[1] - e * c[0]) / determinant)
+        let inverse_determinant = 1.0 / (a * f - b * e);
+        Vector2::new(f * v[0] - b * v[1], a * v[1] - e * v[0]) * inverse_determinant
     };
     // Bracket: beyond `high` the solution is shorter than one; just above the largest −eigenvalue it is unbounded.
     let mut high = c.norm() + g.norm();
@@ -86,35 +104,34 @@ fn unit_solution(g: &Matrix2<f64>, c: &Vector2<f64>) -> Option<Vector2<f64>> {
     if !(high > 0.0 && high.is_finite()) {
         return None;
     }
-    // Newton on ψ(s) = 1/‖d‖ − 1 (nearly straight), kept inside the bracket by bisection.
-    let mut s = low + 1e-3 * (high - low);
+    // Start from s = d·(c − G d), exact for the right direction. Newton on ψ(s) = 1/‖d‖ − 1, which is nearly straight,
+    // kept inside the bracket by bisection.
+    let guess = along.dot(&(c - g * along));
+    let mut s = if guess > low && guess < high { guess } else { low + 1e-3 * (high - low) };
     for _ in 0..80 {
-        let d = solve(s);
-        let length = d.norm();
-        if (length - 1.0).abs() <= 4.0 * f64::EPSILON || high - low <= f64::EPSILON * high {
-            return Some(d / length);
-        }
+        let d = solve(s, c);
+        let square = d.norm_squared();
+        let length = square.sqrt();
         if length > 1.0 {
             low = s
         } else {
             high = s
         }
-        // ψ' = d·(G + sI)⁻¹d / ‖d‖³ ; with e = (G + sI)⁻¹ d.
-        let e = {
-            let (a, b, p, f) = (g[(0, 0)] + s, g[(0, 1)], g[(1, 0)], g[(1, 1)] + s);
-            let determinant = a * f - b * p;
-            Vector2::new((f * d[0] - b * d[1]) / determinant, (a * d[1] - p * d[0]) / determinant)
-        };
-        let slope = d.dot(&e) / length.powi(3);
-        let newton = s - (1.0 / length - 1.0) / slope;
+        // ψ' = d·(G + s I)⁻¹ d / ‖d‖³, so that a step is −ψ/ψ' = ‖d‖² (‖d‖ − 1) / d·(G + s I)⁻¹ d.
+        let newton = s + square * (length - 1.0) / d.dot(&solve(s, &d));
+        // So near, one more step squares the error away.
+        if (length - 1.0).abs() <= 1e-9 && newton.is_finite() {
+            return solve(newton, c).try_normalize(0.0);
+        }
+        if high - low <= f64::EPSILON * high {
+            return d.try_normalize(0.0);
+        }
         s = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
         if !s.is_finite() {
             return None;
         }
     }
-    let d = solve(s);
-    let length = d.norm();
-    (length.is_finite() && length > 0.0).then(|| d / length)
+    solve(s, c).try_normalize(0.0).filter(|d| d.iter().all(|x| x.is_finite()))
 }
 
 #[cfg(test)]
@@ -153,6 +170,15 @@ mod tests {
             prop_assume!(worst_coupling < 0.95 * w[(0, 0)]);
             prop_assert!(complementarity < 1e-11 && cone < 1e-12 && dissipation < 1e-11,
                 "{complementarity:e} {cone:e} {dissipation:e}");
+        }
+    }
+
+    #[test]
+    fn a_gap_closed_by_next_to_nothing_gives_a_finite_force() {
+        let w = Matrix3::new(2.0, 0.3, -0.4, 0.3, 1.0, 0.1, -0.4, 0.1, 1.5);
+        for tiny in [-1e-18, -1e-200, -1e-300, -5e-324] {
+            let (lambda, _) = solve_contact(&w, &Vector3::new(tiny, 1.0, -2.0), 0.5);
+            assert!(lambda.iter().all(|x| x.is_finite()), "{tiny:e}: {lambda}");
         }
     }
 

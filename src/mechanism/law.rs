@@ -32,7 +32,7 @@ impl Law {
         }
     }
 
-    /// How much the law itself gives way, m/N.
+    /// How much the constraint itself gives way, m/N.
     #[must_use]
     pub fn compliance(&self) -> f64 {
         let (Self::Contact { compliance, .. } | Self::Bilateral { compliance, .. }) = *self;

@@ -57,9 +57,9 @@ impl Problem<'_> {
     }
 }
 
-/// Inner product with four running sums, so that the compiler can use vector registers.
+/// Inner product with eight running sums, so that the compiler can use vector registers.
 #[must_use]
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (a_chunks, a_rest) = a.as_chunks::<8>();
     let (b_chunks, b_rest) = b.as_chunks::<8>();
@@ -70,4 +70,25 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     }
     let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
     (sums[0] + sums[4]) + (sums[1] + sums[5]) + (sums[2] + sums[6]) + (sums[3] + sums[7]) + rest
+}
+
+/// Three inner products with one vector at once: it is read once, and the sums do not wait for one another.
+#[must_use]
+pub(crate) fn dot3(rows: [&[f64]; 3], b: &[f64]) -> [f64; 3] {
+    let [(x, x_rest), (y, y_rest), (z, z_rest)] = rows.map(|row| row.as_chunks::<4>());
+    let (b, b_rest) = b.as_chunks::<4>();
+    let mut sums = [[0.0; 4]; 3];
+    for (((x, y), z), b) in x.iter().zip(y).zip(z).zip(b) {
+        for k in 0..4 {
+            sums[0][k] += x[k] * b[k];
+            sums[1][k] += y[k] * b[k];
+            sums[2][k] += z[k] * b[k];
+        }
+    }
+    for (sums, rest) in sums.iter_mut().zip([x_rest, y_rest, z_rest]) {
+        for (sum, (x, b)) in sums.iter_mut().zip(rest.iter().zip(b_rest)) {
+            *sum += x * b;
+        }
+    }
+    sums.map(|sum| (sum[0] + sum[2]) + (sum[1] + sum[3]))
 }

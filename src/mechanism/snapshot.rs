@@ -115,7 +115,7 @@ impl MechanismSnapshot {
         &self.compliance[i * MAX_ROWS..][..self.row_count]
     }
 
-    /// True when every number in use is finite and the blocks cover the rows: the door every snapshot passes before
+    /// True when every number in use is finite, no row is absurd and the blocks cover the rows: the door every snapshot passes before
     /// the haptic thread computes with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
@@ -145,9 +145,12 @@ impl MechanismSnapshot {
     }
 }
 
+/// Largest number a row may hold, m or m/s. No scene is that large; a proxy pushed by such a row would be lost.
+const ROW_MAX: f64 = 1e6;
+
 impl Row {
     fn is_sound(&self) -> bool {
         let sum = self.direction.iter().chain(self.point_tool.iter()).map(|x| x.abs()).sum::<f64>();
-        (sum + self.offset.abs() + self.drift.abs()).is_finite()
+        sum + self.offset.abs() + self.drift.abs() < ROW_MAX
     }
 }

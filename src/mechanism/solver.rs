@@ -5,7 +5,7 @@
 //! Seed 001 Algorithm 1: `λ ← (1 − α) λ + α λ*`. Over-relaxation (α > 1) speeds up chains of contacts; where it makes
 //! things worse the factor falls back towards one.
 
-use super::contact::solve_contact;
+use super::contact::solve_contact_with;
 use super::{Block, Law, Problem};
 use nalgebra::{Matrix3, Vector3};
 
@@ -89,10 +89,75 @@ impl Residuals {
     }
 }
 
+/// A block's own compliance, that of its law included. Blocks with fewer than three rows are filled up with rows that
+/// hold themselves at zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
+    /// The matrix.
+    pub matrix: Matrix3<f64>,
+    /// Its inverse, if it has one.
+    pub inverse: Option<Matrix3<f64>>,
+}
+
+impl Own {
+    /// From the compliance `w(i, j)` between rows `i` and `j` of the block, without its law's.
+    #[must_use]
+    pub fn new(law: &Law, w: impl Fn(usize, usize) -> f64) -> Self {
+        let mut matrix = Matrix3::identity();
+        let compliance = law.compliance();
+        for i in 0..law.rows() {
+            for j in 0..law.rows() {
+                matrix[(i, j)] = w(i, j);
+            }
+            matrix[(i, i)] += compliance;
+        }
+        Self { matrix, inverse: matrix.try_inverse() }
+    }
+
+    /// Nothing yields but by one unit each.
+    #[must_use]
+    pub fn identity() -> Self {
+        Self { matrix: Matrix3::identity(), inverse: Some(Matrix3::identity()) }
+    }
+}
+
+/// How a mechanism yields, as the sweeps see it: a dense matrix, or whatever answers the same questions faster.
+pub trait Compliance {
+    /// Compliance of block `index` on itself.
+    fn own(&mut self, index: usize, block: &Block) -> &Own;
+
+    /// `(W λ + δ_free)` of a row, laws' compliance not included.
+    fn violation(&self, row: usize, lambda: &[f64]) -> f64;
+
+    /// The same of all three rows of a contact.
+    fn violations(&self, first: usize, lambda: &[f64]) -> [f64; 3] {
+        [0, 1, 2].map(|k| self.violation(first + k, lambda))
+    }
+
+    /// Told after the forces of the rows from `first` on have changed by `change`.
+    fn changed(&mut self, first: usize, change: &[f64]);
+}
+
+/// The plain matrix of a [`Problem`], and the block looked at last.
+struct Dense<'a>(&'a Problem<'a>, Own);
+
+impl Compliance for Dense<'_> {
+    fn own(&mut self, _index: usize, block: &Block) -> &Own {
+        self.1 = Own::new(&block.law, |i, j| self.0.row(block.first + i)[block.first + j]);
+        &self.1
+    }
+
+    fn violation(&self, row: usize, lambda: &[f64]) -> f64 {
+        self.0.violation(row, lambda)
+    }
+
+    fn changed(&mut self, _first: usize, _change: &[f64]) {}
+}
+
 /// Solves in place, starting from the forces in `lambda`. `stop` is asked once per sweep. Forces that are not finite (from
 /// a problem that is not) come back as zero, with an infinite residual.
 pub fn solve(problem: &Problem<'_>, lambda: &mut [f64], settings: &Settings, stop: impl FnMut() -> bool) -> Outcome {
-    sweep(problem, lambda, settings, false, stop)
+    sweep(&mut Dense(problem, Own::identity()), problem.blocks, violation_scale(problem), lambda, settings, stop)
 }
 
 /// The same, but leaves as soon as the sweeps still allowed cannot reach the tolerance at the present rate.
@@ -102,19 +167,33 @@ pub(super) fn solve_while_promising(
     settings: &Settings,
     stop: impl FnMut() -> bool,
 ) -> Outcome {
-    sweep(problem, lambda, settings, true, stop)
+    let scale = violation_scale(problem);
+    sweeps(&mut Dense(problem, Own::identity()), problem.blocks, scale, lambda, (settings, true), stop)
 }
 
-fn sweep(
-    problem: &Problem<'_>,
+/// As [`solve`], for any [`Compliance`]. `scale` is the violation that residuals are relative to.
+pub fn sweep(
+    compliance: &mut impl Compliance,
+    blocks: &[Block],
+    scale: f64,
     lambda: &mut [f64],
     settings: &Settings,
-    leaves: bool,
+    stop: impl FnMut() -> bool,
+) -> Outcome {
+    sweeps(compliance, blocks, scale, lambda, (settings, false), stop)
+}
+
+/// The sweeps themselves; whether to leave when they promise nothing goes with the settings.
+fn sweeps(
+    compliance: &mut impl Compliance,
+    blocks: &[Block],
+    scale: f64,
+    lambda: &mut [f64],
+    (settings, leaves): (&Settings, bool),
     mut stop: impl FnMut() -> bool,
 ) -> Outcome {
-    let scale = violation_scale(problem);
     let mut outcome = Outcome { residual: f64::INFINITY, ..Outcome::default() };
-    if problem.blocks.is_empty() || scale == 0.0 {
+    if blocks.is_empty() || scale == 0.0 {
         lambda.fill(0.0);
         return Outcome { residual: 0.0, converged: true, ..outcome };
     }
@@ -123,8 +202,8 @@ fn sweep(
         let before = outcome.residual;
         // The residual of a sweep is the largest correction it made, as a violation.
         let mut largest: f64 = 0.0;
-        for block in problem.blocks {
-            let correction = relax(problem, block, lambda, relaxation);
+        for (index, block) in blocks.iter().enumerate() {
+            let correction = relax(compliance, index, block, lambda, relaxation);
             is_sound &= correction.is_finite();
             largest = largest.max(correction);
         }
@@ -162,52 +241,63 @@ fn is_promising(outcome: &Outcome, before: f64, left: u32, tolerance: f64) -> bo
 /// Largest free violation: what residuals are relative to. Not finite when one of them is not.
 #[must_use]
 pub fn violation_scale(problem: &Problem<'_>) -> f64 {
-    let largest = problem.free.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-    if problem.free.iter().any(|x| x.is_nan()) { f64::NAN } else { largest }
+    largest(problem.free)
+}
+
+/// Largest of the numbers by size; NaN when one of them is.
+#[must_use]
+pub fn largest(numbers: &[f64]) -> f64 {
+    let largest = numbers.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    if numbers.iter().any(|x| x.is_nan()) { f64::NAN } else { largest }
 }
 
 /// Moves one block towards its exact solution; gives the size of the correction as a violation.
-fn relax(problem: &Problem<'_>, block: &Block, lambda: &mut [f64], relaxation: f64) -> f64 {
-    let (w, b, old) = local(problem, block, lambda);
-    let new = solve_block(&block.law, &w, &b);
-    let step = new - old;
+fn relax(compliance: &mut impl Compliance, index: usize, block: &Block, lambda: &mut [f64], relaxation: f64) -> f64 {
+    let range = block.range();
+    let (mut old, mut delta) = (Vector3::zeros(), Vector3::zeros());
+    old.as_mut_slice()[..range.len()].copy_from_slice(&lambda[range.clone()]);
+    if matches!(block.law, Law::Contact { .. }) {
+        // Most candidates of a scene are apart: those cost one row.
+        if old == Vector3::zeros() && compliance.violation(block.first, lambda) >= 0.0 {
+            return 0.0;
+        }
+        delta = Vector3::from(compliance.violations(block.first, lambda));
+    } else {
+        for (delta, row) in delta.iter_mut().zip(range.clone()) {
+            *delta = compliance.violation(row, lambda);
+        }
+    }
+    delta += old * block.law.compliance();
+    let own = compliance.own(index, block);
+    let step = solve_block(&block.law, own, &(delta - own.matrix * old), &old) - old;
+    let correction = own.matrix * step;
     let mut next = old + step * relaxation;
     if let Law::Contact { friction, .. } = block.law {
         next = into_cone(&next, friction);
     }
     let rows = block.law.rows();
-    lambda[block.first..block.first + rows].copy_from_slice(&next.as_slice()[..rows]);
-    let correction = w * step;
+    lambda[range].copy_from_slice(&next.as_slice()[..rows]);
+    compliance.changed(block.first, &(next - old).as_slice()[..rows]);
     // A maximum passes over NaN, a sum does not.
     if correction.sum().is_nan() { f64::NAN } else { correction.amax() }
 }
 
-/// A block's own compliance (its law's compliance included), its violation without its own force, and its force; blocks
-/// with fewer than three rows are filled up with rows that hold themselves at zero.
+/// A block's own compliance, its violation without its own force, and its force.
 fn local(problem: &Problem<'_>, block: &Block, lambda: &[f64]) -> (Matrix3<f64>, Vector3<f64>, Vector3<f64>) {
-    let rows = block.law.rows();
-    let mut w = Matrix3::identity();
-    let mut delta = Vector3::zeros();
-    let mut own = Vector3::zeros();
-    let compliance = block.law.compliance();
-    for i in 0..rows {
-        let row = problem.row(block.first + i);
-        delta[i] = problem.free[block.first + i] + super::problem::dot(row, lambda);
-        own[i] = lambda[block.first + i];
-        for j in 0..rows {
-            w[(i, j)] = row[block.first + j];
-        }
-        w[(i, i)] += compliance;
-        delta[i] += compliance * own[i];
+    let w = Dense(problem, Own::identity()).own(0, block).matrix;
+    let (mut delta, mut own) = (Vector3::zeros(), Vector3::zeros());
+    for (i, row) in block.range().enumerate() {
+        own[i] = lambda[row];
+        delta[i] = problem.violation(row, lambda) + block.law.compliance() * own[i];
     }
     (w, delta - w * own, own)
 }
 
-/// The force of a block that satisfies its law with the rest held still.
-fn solve_block(law: &Law, w: &Matrix3<f64>, b: &Vector3<f64>) -> Vector3<f64> {
+/// The force of a block that satisfies its law with the rest held still; `near` is where to look first.
+fn solve_block(law: &Law, own: &Own, b: &Vector3<f64>, near: &Vector3<f64>) -> Vector3<f64> {
     match *law {
-        Law::Contact { friction, .. } => solve_contact(w, b, friction).0,
-        Law::Bilateral { .. } => w.try_inverse().map_or_else(Vector3::zeros, |inverse| -(inverse * b)),
+        Law::Contact { friction, .. } => solve_contact_with(&own.matrix, own.inverse.as_ref(), b, friction, near).0,
+        Law::Bilateral { .. } => own.inverse.map_or_else(Vector3::zeros, |inverse| -(inverse * b)),
     }
 }
 
@@ -217,9 +307,9 @@ fn into_cone(force: &Vector3<f64>, friction: f64) -> Vector3<f64> {
     if force[0] <= 0.0 {
         return Vector3::zeros();
     }
-    let tangent = (force[1] * force[1] + force[2] * force[2]).sqrt();
+    let square = force[1] * force[1] + force[2] * force[2];
     let bound = friction.max(0.0) * force[0];
-    let factor = if tangent > bound { bound / tangent } else { 1.0 };
+    let factor = if square > bound * bound { bound / square.sqrt() } else { 1.0 };
     Vector3::new(force[0], force[1] * factor, force[2] * factor)
 }
 

@@ -17,7 +17,7 @@ macro_rules! faults {
 }
 
 faults! {
-    0 OVERRUN "overrun" /// The tick began more than one period late.
+    0 OVERRUN "overrun" /// The tick began more than one period late, or others before it were skipped.
         ;
     1 SNAPSHOT_MISSING "snapshot-missing" /// No mechanism has been published yet; no force is rendered.
         ;

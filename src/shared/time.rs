@@ -18,6 +18,12 @@ impl MonoNs {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// Seconds from `other` to here, negative when `other` is later.
+    #[must_use]
+    pub fn seconds_after(self, other: Self) -> f64 {
+        self.0.wrapping_sub(other.0).cast_signed() as f64 / NS_PER_S as f64
+    }
+
     /// This instant moved `ns` ahead.
     #[must_use]
     pub fn plus(self, ns: u64) -> Self {
@@ -88,6 +94,8 @@ pub struct Tick<'a> {
     pub began: MonoNs,
     /// Nominal time to the next tick, in seconds.
     pub period_s: f64,
+    /// Ticks that should have been between the one before and this one, and were left out because that one ended too late.
+    pub skipped: u64,
     /// After this instant a bounded computation must stop and give what it has.
     pub solve_until: MonoNs,
     clock: &'a dyn Clock,
@@ -99,7 +107,8 @@ impl<'a> Tick<'a> {
     #[must_use]
     pub fn begin(index: u64, due: MonoNs, period_s: f64, solve_budget_ns: u64, clock: &'a dyn Clock) -> Self {
         let began = clock.now();
-        Self { index, due, began, period_s, solve_until: began.plus(solve_budget_ns), clock, not_send: PhantomData }
+        let solve_until = began.plus(solve_budget_ns);
+        Self { index, due, began, period_s, skipped: 0, solve_until, clock, not_send: PhantomData }
     }
 
     /// How late this tick began, in nanoseconds.

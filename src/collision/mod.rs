@@ -1,0 +1,27 @@
+//! Collision: from the poses of bodies to the contacts that could act before the next look.
+//!
+//! Thread: simulation (inline) or collision; never haptic.
+//!
+//! ```text
+//!  Request (poses) ──► broad phase ──► feature × surface, both ways ──► merge, thin ──► Reply (candidates)
+//!                      [model]         [contact], [minimum]             [select]
+//!  Service: the same function inline, or on its own thread                              [thread]
+//! ```
+//!
+//! A candidate is an inequality, not a force: `n·(p_a − p_b) ≥ 0` for a point of each body. One too many costs time and
+//! nothing else; one too few lets something through. So everything nearer than the margin is listed.
+
+mod candidate;
+mod contact;
+#[cfg(test)]
+mod contact_tests;
+mod minimum;
+mod model;
+mod select;
+mod thread;
+
+pub use candidate::{Candidate, Candidates, MAX_CANDIDATES, Side};
+pub use contact::{Placed, collide};
+pub use model::{Collider, CollisionModel, MAX_BODIES, ModelError, Pair, Reply, Request};
+pub use select::MAX_PER_PAIR;
+pub use thread::{Service, Threaded};

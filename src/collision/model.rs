@@ -1,0 +1,304 @@
+//! What can collide with what, and one look at all of it: broad phase, then every near pair.
+//!
+//! Thread: built cold; [`CollisionModel::look`] on simulation or collision (no heap, pure).
+//!
+//! Broad phase: the distance of a sphere around one shape from the other's surface. With two spheres first, this is
+//! tighter than boxes (a long plate beside a peg) and as cheap, and the scenes have tens of shapes, not thousands.
+
+use super::{Candidates, Placed, collide};
+use crate::geometry::{BoundingSphere, Features, Shape, ShapeError, Surface};
+use crate::math::{Pose, Vec3, pose_is_sound};
+use crate::shared::Stamp;
+
+/// Most bodies in one request.
+pub const MAX_BODIES: usize = 32;
+
+/// A shape fixed to a body.
+#[derive(Clone, Copy, Debug)]
+pub struct Collider {
+    /// Index of the body in a [`Request`].
+    pub body: u16,
+    /// The shape.
+    pub shape: Shape,
+    /// Where it is on the body, whose origin is its centre of mass.
+    pub pose_body_shape: Pose,
+}
+
+/// Two colliders that may touch, by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The first: normals point towards it.
+    pub a: u16,
+    /// The second.
+    pub b: u16,
+}
+
+/// Why a model cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum ModelError {
+    /// A shape cannot be.
+    #[error("collider {index}: {error}")]
+    Shape {
+        /// Which collider.
+        index: usize,
+        /// What is wrong.
+        error: ShapeError,
+    },
+    /// A body index is out of range.
+    #[error("collider {index} belongs to body {body}, but there are at most {MAX_BODIES} bodies")]
+    Body {
+        /// Which collider.
+        index: usize,
+        /// The body it names.
+        body: u16,
+    },
+    /// More colliders or pairs than can be numbered.
+    #[error("at most 65535 colliders and pairs of them can be told apart; leave out pairs that never meet")]
+    TooMany,
+    /// A pair names a collider that is not there, or twice the same body.
+    #[error("pair {0} does not name two colliders of two different bodies")]
+    Pair(usize),
+    /// The margin is not a positive length.
+    #[error("the margin must be a positive length")]
+    Margin,
+}
+
+/// Where the bodies are.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Which request, and the time the poses hold at. Sequence zero is never answered by the thread.
+    pub stamp: Stamp,
+    /// Poses of the bodies in the world; those no collider belongs to do not matter.
+    pub poses: [Pose; MAX_BODIES],
+}
+
+impl Request {
+    /// All bodies at the origin, never stamped.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { stamp: Stamp::default(), poses: [Pose::identity(); MAX_BODIES] }
+    }
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What was found.
+#[derive(Clone, Copy)]
+pub struct Reply {
+    /// Stamp of the request it answers; sequence zero: none was answered yet.
+    pub stamp: Stamp,
+    /// The candidates.
+    pub candidates: Candidates,
+    /// Bodies, one bit each, whose pose was not finite; their pairs were not looked at.
+    pub unsound: u32,
+}
+
+impl Reply {
+    /// Nothing found, nothing answered.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { stamp: Stamp::default(), candidates: Candidates::new(), unsound: 0 }
+    }
+}
+
+impl Default for Reply {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[derive(Clone)]
+struct Prepared {
+    collider: Collider,
+    features: Features,
+    ball: BoundingSphere,
+}
+
+/// Everything about collision that does not change while the scene runs.
+#[derive(Clone)]
+pub struct CollisionModel {
+    colliders: Vec<Prepared>,
+    pairs: Vec<Pair>,
+    margin: f64,
+}
+
+impl CollisionModel {
+    /// A model of these colliders in which `pairs` may touch; candidates are reported below a gap of `margin_m`.
+    ///
+    /// # Errors
+    /// The first collider, pair or number that makes no sense.
+    pub fn new(colliders: &[Collider], pairs: Vec<Pair>, margin_m: f64) -> Result<Self, ModelError> {
+        if !(margin_m.is_finite() && margin_m > 0.0) {
+            return Err(ModelError::Margin);
+        }
+        if colliders.len() > usize::from(u16::MAX) || pairs.len() > usize::from(u16::MAX) {
+            return Err(ModelError::TooMany);
+        }
+        for (index, collider) in colliders.iter().enumerate() {
+            collider.shape.check().map_err(|error| ModelError::Shape { index, error })?;
+            if usize::from(collider.body) >= MAX_BODIES {
+                return Err(ModelError::Body { index, body: collider.body });
+            }
+        }
+        let body = |index: u16| colliders.get(usize::from(index)).map(|c| c.body);
+        let stray = pairs.iter().position(|pair| match (body(pair.a), body(pair.b)) {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
+        });
+        if let Some(index) = stray {
+            return Err(ModelError::Pair(index));
+        }
+        let prepare =
+            |c: &Collider| Prepared { collider: *c, features: c.shape.features(), ball: c.shape.bounding_sphere() };
+        Ok(Self { colliders: colliders.iter().map(prepare).collect(), pairs, margin: margin_m })
+    }
+
+    /// Every pair of colliders of different bodies, unless both are of bodies that never move.
+    #[must_use]
+    pub fn every_pair(colliders: &[Collider], is_fixed: impl Fn(u16) -> bool) -> Vec<Pair> {
+        let mut pairs = Vec::new();
+        for (i, a) in colliders.iter().enumerate() {
+            for (j, b) in colliders.iter().enumerate().skip(i + 1) {
+                if a.body != b.body && !(is_fixed(a.body) && is_fixed(b.body)) {
+                    pairs.push(Pair { a: i as u16, b: j as u16 });
+                }
+            }
+        }
+        pairs
+    }
+
+    /// The pairs; a candidate's `pair` is an index into them.
+    #[must_use]
+    pub fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// Gap below which candidates are reported, m.
+    #[must_use]
+    pub fn margin_m(&self) -> f64 {
+        self.margin
+    }
+
+    /// One look: the candidates of all pairs at the poses of `request`. Pure and deterministic.
+    pub fn look(&self, request: &Request, reply: &mut Reply) {
+        reply.stamp = request.stamp;
+        reply.candidates.clear();
+        reply.unsound = 0;
+        for prepared in &self.colliders {
+            let body = prepared.collider.body;
+            if !pose_is_sound(&request.poses[usize::from(body)]) {
+                reply.unsound |= 1 << body;
+            }
+        }
+        for (index, pair) in self.pairs.iter().enumerate() {
+            let (a, b) = (&self.colliders[usize::from(pair.a)], &self.colliders[usize::from(pair.b)]);
+            if reply.unsound & (1 << a.collider.body | 1 << b.collider.body) != 0 {
+                continue;
+            }
+            let (placed_a, placed_b) = (a.placed(request), b.placed(request));
+            if self.may_touch(a, &placed_a, b, &placed_b) {
+                collide(index as u16, &placed_a, &placed_b, self.margin, &mut reply.candidates);
+            }
+        }
+    }
+
+    /// False only when no point of one is nearer than the margin to the other.
+    fn may_touch(&self, a: &Prepared, placed_a: &Placed<'_>, b: &Prepared, placed_b: &Placed<'_>) -> bool {
+        let pose_a = placed_a.pose_world_body * placed_a.pose_body_shape;
+        let pose_b = placed_b.pose_world_body * placed_b.pose_body_shape;
+        let center = |pose: &Pose, ball: &BoundingSphere| pose.rotation * ball.center + pose.translation.vector;
+        let (center_a, center_b) = (center(&pose_a, &a.ball), center(&pose_b, &b.ball));
+        if (center_a - center_b).norm() >= a.ball.radius + b.ball.radius + self.margin {
+            return false;
+        }
+        let reaches = |pose: &Pose, surface: &Prepared, from: &Vec3, radius: f64| {
+            let local = pose.rotation.inverse_transform_vector(&(from - pose.translation.vector));
+            surface.collider.shape.signed_distance(&local).distance < radius + self.margin
+        };
+        reaches(&pose_b, b, &center_a, a.ball.radius) && reaches(&pose_a, a, &center_b, b.ball.radius)
+    }
+}
+
+impl Prepared {
+    fn placed(&self, request: &Request) -> Placed<'_> {
+        Placed {
+            surface: &self.collider.shape,
+            features: self.features.as_slice(),
+            body: self.collider.body,
+            pose_world_body: request.poses[usize::from(self.collider.body)],
+            pose_body_shape: self.collider.pose_body_shape,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::{Cuboid, Cylinder, HalfSpace, Sphere};
+    use proptest::prelude::*;
+
+    fn collider(body: u16, shape: Shape) -> Collider {
+        Collider { body, shape, pose_body_shape: Pose::identity() }
+    }
+
+    #[test]
+    fn bodies_that_never_move_are_not_paired_with_each_other() {
+        let ball = Shape::Sphere(Sphere { radius: 1.0 });
+        let colliders = [collider(0, ball), collider(1, ball), collider(2, ball), collider(2, ball)];
+        let pairs = CollisionModel::every_pair(&colliders, |body| body < 2);
+        let expected = [(0, 2), (0, 3), (1, 2), (1, 3)].map(|(a, b)| Pair { a, b });
+        assert_eq!(pairs, expected);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let ball = Shape::Sphere(Sphere { radius: 1.0 });
+        let two = [collider(0, ball), collider(0, ball)];
+        let pair = |a, b| vec![Pair { a, b }];
+        assert_eq!(CollisionModel::new(&two, pair(0, 1), 0.01).err(), Some(ModelError::Pair(0)));
+        assert_eq!(CollisionModel::new(&two, pair(0, 7), 0.01).err(), Some(ModelError::Pair(0)));
+        assert_eq!(CollisionModel::new(&two, vec![], 0.0).err(), Some(ModelError::Margin));
+        let far = [collider(32, ball)];
+        assert_eq!(CollisionModel::new(&far, vec![], 0.1).err(), Some(ModelError::Body { index: 0, body: 32 }));
+    }
+
+    #[test]
+    fn a_body_with_a_pose_that_is_no_number_is_named_and_left_out() {
+        let colliders = [collider(0, Shape::HalfSpace(HalfSpace)), collider(5, Shape::Sphere(Sphere { radius: 1.0 }))];
+        let pairs = CollisionModel::every_pair(&colliders, |_| false);
+        let model = CollisionModel::new(&colliders, pairs, 0.01).expect("the model is sound");
+        let mut request = Request::new();
+        request.poses[5].translation.vector.x = f64::NAN;
+        let mut reply = Reply::new();
+        model.look(&request, &mut reply);
+        assert_eq!((reply.unsound, reply.candidates.as_slice().len()), (1 << 5, 0));
+    }
+
+    fn pose() -> impl Strategy<Value = Pose> {
+        ([-0.1..0.1, -0.1..0.1, -0.1..0.1], [-3.0..3.0, -3.0..3.0, -3.0..3.0])
+            .prop_map(|([x, y, z], [a, b, c])| Pose::new(Vec3::new(x, y, z), Vec3::new(a, b, c)))
+    }
+
+    proptest! {
+        #[test]
+        fn the_broad_phase_loses_no_candidate(pose in pose()) {
+            let cuboid = Shape::Cuboid(Cuboid { half: Vec3::new(0.01, 0.02, 0.06) });
+            let cylinder = Shape::Cylinder(Cylinder { radius: 0.03, half_length: 0.02 });
+            let colliders = [collider(0, cuboid), collider(1, cylinder)];
+            let pairs = CollisionModel::every_pair(&colliders, |_| false);
+            let model = CollisionModel::new(&colliders, pairs, 0.01).expect("the model is sound");
+            let mut request = Request::new();
+            request.poses[1] = pose;
+            let mut reply = Reply::new();
+            model.look(&request, &mut reply);
+            let mut all = Candidates::new();
+            let [a, b] = [0, 1].map(|k: usize| model.colliders[k].placed(&request));
+            collide(0, &a, &b, 0.01, &mut all);
+            prop_assert_eq!(all.as_slice(), reply.candidates.as_slice());
+        }
+    }
+}

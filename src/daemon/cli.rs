@@ -1,0 +1,246 @@
+//! The command line: from arguments to what should be done, and to an exit code.
+//!
+//! Thread: main.
+
+use super::demo::{self, DemoOptions};
+use super::{Failure, exit, warn};
+use crate::bench;
+use crate::device::operator::Skill;
+use crate::files::{self, Format};
+use crate::scene;
+use crate::shared::realtime::RealtimeRequest;
+use clap::{Args, Parser, Subcommand};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Exit codes, for `--help`.
+const CODES: &str = "Exit codes: 0 success, 1 the task was not achieved, 2 bad usage or bad file, 3 no device or no \
+permission, 4 a latched fault.";
+
+/// Real-time haptic rendering: a provably passive 1 kHz loop over multirate compliant mechanisms.
+#[derive(Parser)]
+#[command(name = "hapticd", version, after_help = CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Run a scene with a simulated device and operator; without a name, list the scenes
+    #[command(
+        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 4 a latched fault."
+    )]
+    Demo(DemoArgs),
+    /// Measure: tick, jitter, passivity, zwidth, solver
+    #[command(
+        after_help = "Examples:\n  hapticd bench tick\n  hapticd bench jitter --seconds 20 --json\n  hapticd bench zwidth --out bench-results\n\ndocs/benchmarks.md says what each figure means."
+    )]
+    Bench(BenchArgs),
+    /// Check scene, device and configuration files
+    #[command(after_help = "Example:\n  hapticd check scenes/*.toml devices/*.toml config/hapticd.toml")]
+    Check {
+        /// Files to check; the `format` line says which kind each is
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+}
+
+#[derive(Args)]
+struct DemoArgs {
+    /// A shipped scene (see `hapticd demo`) or the path of a scene file
+    scene: Option<String>,
+    /// Device file instead of the one the scene names: a shipped name or a path
+    #[arg(long)]
+    device: Option<String>,
+    /// Seed of the operator's hand: equal seeds, equal runs
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Skill of the operator: novice, trained or expert
+    #[arg(long, value_parser = skill)]
+    skill: Option<Skill>,
+    /// Stop after this many seconds
+    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
+    seconds: Option<f64>,
+    /// Virtual time on one thread: as fast as possible, the same bits on every run
+    #[arg(long)]
+    lockstep: bool,
+    /// Print one JSON object and nothing else on standard output
+    #[arg(long)]
+    json: bool,
+    /// Open no viewer
+    #[arg(long)]
+    headless: bool,
+    /// Real-time priority of the haptic thread, 1 to 99; 0 for none
+    #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u8).range(0..=99))]
+    priority: u8,
+    /// Processor the haptic thread stays on
+    #[arg(long)]
+    cpu: Option<usize>,
+    /// Microseconds before each tick that are spun instead of slept
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=500))]
+    spin_us: u64,
+}
+
+#[derive(Args)]
+struct BenchArgs {
+    /// The suite; without a name, list them
+    suite: Option<String>,
+    /// One JSON object per line
+    #[arg(long)]
+    json: bool,
+    /// Seconds per condition
+    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
+    seconds: Option<f64>,
+    /// Rounds over which comparisons are interleaved
+    #[arg(long)]
+    rounds: Option<u32>,
+    /// Seed of whatever is random
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Directory for tables and plots
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+fn skill(text: &str) -> Result<Skill, String> {
+    Skill::from_name(text).ok_or_else(|| "one of novice, trained, expert".into())
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number <= 86_400.0 => Ok(number),
+        _ => Err("a number of seconds between 0 and 86400".into()),
+    }
+}
+
+/// Runs the program.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output and are no error.
+            let _ = error.print();
+            return if error.use_stderr() { exit(2) } else { exit(0) };
+        }
+    };
+    let outcome = match cli.command {
+        Verb::Demo(args) => demonstrate(&args),
+        Verb::Bench(args) => measure(&args),
+        Verb::Check { files } => check(&files),
+    };
+    outcome.unwrap_or_else(|failure| {
+        failure.print();
+        exit(failure.code())
+    })
+}
+
+fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
+    let Some(name) = &args.scene else {
+        print!("{}", demo::list()?);
+        return Ok(exit(0));
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // A second signal ends the program at once, as anyone would expect.
+        let armed = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)));
+        if let Err(error) = armed {
+            eprintln!("warning: signals cannot be caught ({error}); interrupting will not ramp the force down");
+        }
+    }
+    let summary = demo::run(
+        &DemoOptions {
+            scene: name.clone(),
+            device: args.device.clone(),
+            seed: args.seed,
+            skill: args.skill,
+            seconds: args.seconds,
+            lockstep: args.lockstep,
+            json: args.json,
+            realtime: RealtimeRequest {
+                priority: args.priority,
+                cpu: args.cpu,
+                spin_ns: args.spin_us * 1000,
+                lock_memory: args.priority > 0,
+                ..RealtimeRequest::default()
+            },
+        },
+        &stop,
+    )?;
+    if args.json {
+        println!("{}", summary.to_json());
+    } else {
+        print!("\n{}", summary.to_text());
+    }
+    Ok(exit(match (summary.success(), summary.faulted()) {
+        (true, _) => 0,
+        (false, true) => 4,
+        (false, false) => 1,
+    }))
+}
+
+fn measure(args: &BenchArgs) -> Result<ExitCode, Failure> {
+    let Some(suite) = &args.suite else {
+        println!("Suites (hapticd bench NAME):\n");
+        for suite in bench::SUITES {
+            println!("  {:<10} {}", suite.name, suite.about);
+        }
+        return Ok(exit(0));
+    };
+    let mut options = bench::Options::default();
+    options.seconds = args.seconds.unwrap_or(options.seconds);
+    options.rounds = args.rounds.unwrap_or(options.rounds);
+    options.seed = args.seed.unwrap_or(options.seed);
+    options.out = args.out.clone().unwrap_or(options.out);
+    let format = if args.json { bench::Format::JsonLines } else { bench::Format::Table };
+    let mut report = bench::Report::on_terminal(format);
+    bench::run(suite, &options, &mut report)?;
+    report.finish().map_err(bench::BenchError::from)?;
+    Ok(exit(0))
+}
+
+fn check(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
+    let mut bad = 0;
+    for path in paths {
+        match check_one(path) {
+            Ok(kind) => println!("{}: {kind}, no errors", path.display()),
+            Err(failure) => {
+                failure.print();
+                bad += 1;
+            }
+        }
+    }
+    if bad > 0 {
+        eprintln!("{bad} of {} files have errors", paths.len());
+        return Ok(exit(2));
+    }
+    Ok(exit(0))
+}
+
+fn check_one(path: &Path) -> Result<&'static str, Failure> {
+    // Only to learn the kind; the readers themselves say what is wrong with a file that cannot be read.
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let kind = match files::format_of(&bytes) {
+        Some(Format::DEVICE) => {
+            warn(&files::device_file::load(path)?.warnings);
+            "device"
+        }
+        Some(Format::CONFIG) => {
+            warn(&files::config::load(path)?.warnings);
+            "configuration"
+        }
+        _ => {
+            let scene = scene::load(path)?;
+            warn(&scene.warnings);
+            let device = scene.value.device.clone().unwrap_or_else(|| "simulated-3dof".into());
+            let device = scene::open_device(&device)?;
+            warn(&scene::build(&scene.value, &device.value).map_err(Failure::Report)?.warnings);
+            "scene"
+        }
+    };
+    Ok(kind)
+}

@@ -1,0 +1,327 @@
+//! `hapticd demo`: a scene with the simulated device and operator, on real threads at the true rate or in lockstep.
+//!
+//! Thread: main.
+
+use super::summary::{Summary, Tally, Timing};
+use super::{Failure, Lockstep, warn};
+use crate::device::operator::{OperatorReport, Progress, Skill};
+use crate::device::{DeviceSpec, Operator, SimulatedDevice};
+use crate::haptic::thread::{HapticSetup, HapticThread};
+use crate::haptic::{Command, TickRecord};
+use crate::mechanism::MechanismSnapshot;
+use crate::scene::{self, Built, Observation, SceneSpec, TaskProgress, TaskWatcher};
+use crate::shared::lifecycle::Event;
+use crate::shared::realtime::RealtimeRequest;
+use crate::shared::{SceneView, latest, ring};
+use crate::sim::SimData;
+use crate::sim::thread::{SimLinks, SimStatus, SimThread};
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The hand goes on for this long after the last phase, s, so that goals of the end can settle.
+const AFTERMATH_S: f64 = 0.5;
+/// Room for records between two looks of the main thread: 4 s at 1 kHz.
+const RECORDS: usize = 4096;
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub struct DemoOptions {
+    /// Name of a shipped scene, or a path.
+    pub scene: String,
+    /// Device file instead of the scene's.
+    pub device: Option<String>,
+    /// Seed instead of the scene's.
+    pub seed: Option<u64>,
+    /// Skill instead of the scene's.
+    pub skill: Option<Skill>,
+    /// Longest run, s.
+    pub seconds: Option<f64>,
+    /// Virtual time on one thread.
+    pub lockstep: bool,
+    /// One JSON object as the last line, and nothing else on standard output.
+    pub json: bool,
+    /// Rights for the haptic thread.
+    pub realtime: RealtimeRequest,
+}
+
+/// A scene ready to run.
+struct Stage {
+    name: String,
+    title: String,
+    device: DeviceSpec,
+    built: Built,
+    skill: Skill,
+    seed: u64,
+    limit_s: f64,
+    asked_s: Option<f64>,
+}
+
+/// Runs a demo; gives its summary.
+///
+/// # Errors
+/// Bad files, or a thread that could not be started.
+pub fn run(options: &DemoOptions, stop: &Arc<AtomicBool>) -> Result<Summary, Failure> {
+    let stage = prepare(options)?;
+    let mut voice = Voice { quiet: options.json };
+    voice.say(&format!(
+        "hapticd {}   scene {} ({})   {} and {} operator, seed {}",
+        env!("CARGO_PKG_VERSION"),
+        stage.name,
+        stage.title,
+        stage.device.model,
+        stage.skill.name(),
+        stage.seed
+    ));
+    if options.lockstep { lockstep(&stage, &mut voice, stop) } else { live(stage, &mut voice, options.realtime, stop) }
+}
+
+impl Stage {
+    fn operator(&self) -> Operator {
+        Operator::new(self.skill, self.built.script, self.built.mapping)
+    }
+
+    fn device(&self) -> SimulatedDevice {
+        SimulatedDevice::at(self.device.clone(), self.operator(), self.seed, self.built.handle_start)
+    }
+
+    fn summary(&self, watch: Watch, duration_s: f64, timing: Timing) -> Summary {
+        Summary {
+            scene: self.name.clone(),
+            device: self.device.model.clone(),
+            skill: self.skill.name(),
+            seed: self.seed,
+            achieved: watch.progress.success && watch.finished,
+            goals: Summary::goals_of(&watch.watcher),
+            reason: watch.reason,
+            duration_s,
+            force_limit_n: self.built.haptic.limits.force.linear,
+            torque_limit_nm: self.built.haptic.limits.force.angular,
+            tally: watch.tally,
+            timing,
+        }
+    }
+}
+
+/// Reads and checks the files.
+fn prepare(options: &DemoOptions) -> Result<Stage, Failure> {
+    let loaded = scene::open(&options.scene)?;
+    warn(&loaded.warnings);
+    let spec: SceneSpec = loaded.value;
+    let device_name = options.device.clone().or_else(|| spec.device.clone()).unwrap_or_else(|| "simulated-3dof".into());
+    let device = scene::open_device(&device_name)?;
+    warn(&device.warnings);
+    let built = scene::build(&spec, &device.value).map_err(Failure::Report)?;
+    warn(&built.warnings);
+    if device.value.driver != "simulated" {
+        return Err(Failure::Usage(format!(
+            "`{device_name}` is driven by `{}`; a demo needs a simulated device, such as simulated-3dof",
+            device.value.driver
+        )));
+    }
+    let name = std::path::Path::new(&options.scene)
+        .file_stem()
+        .map_or_else(|| options.scene.clone(), |stem| stem.to_string_lossy().into_owned());
+    Ok(Stage {
+        name,
+        title: spec.title.clone(),
+        device: device.value,
+        skill: options.skill.unwrap_or(built.skill),
+        seed: options.seed.unwrap_or(built.seed),
+        limit_s: options.seconds.unwrap_or(built.timeout_s + 1.0).min(built.timeout_s + 1.0),
+        asked_s: options.seconds,
+        built,
+    })
+}
+
+/// Prints to people, or not.
+struct Voice {
+    quiet: bool,
+}
+
+impl Voice {
+    fn say(&mut self, line: &str) {
+        if !self.quiet {
+            let mut out = std::io::stdout().lock();
+            // A closed pipe is no reason to stop the loop.
+            let _ = writeln!(out, "{line}");
+            let _ = out.flush();
+        }
+    }
+}
+
+/// Follows a run: task, phases, figures.
+struct Watch {
+    watcher: TaskWatcher,
+    progress: TaskProgress,
+    tally: Tally,
+    phase: Option<usize>,
+    finished: bool,
+    finished_at_s: Option<f64>,
+    reason: Option<String>,
+}
+
+impl Watch {
+    fn new(stage: &Stage) -> Self {
+        let watcher = stage.built.watcher();
+        Self {
+            progress: watcher.progress(),
+            watcher,
+            tally: Tally::new(),
+            phase: None,
+            finished: false,
+            finished_at_s: None,
+            reason: None,
+        }
+    }
+
+    /// Takes one tick in.
+    fn tick(&mut self, record: &TickRecord, view: &SceneView, time_s: f64) {
+        self.tally.add(record);
+        self.progress = self.watcher.observe(&Observation {
+            time_s,
+            tool: record.pose_world_tool,
+            view,
+            felt_n: record.force.force.norm(),
+            felt_nm: record.force.torque.norm(),
+            penetration_m: record.penetration_m,
+        });
+    }
+
+    /// Says a line when the operator begins a phase; true when the run is over.
+    fn operator(&mut self, report: &OperatorReport, time_s: f64, voice: &mut Voice, stage: &Stage) -> bool {
+        if self.phase != Some(report.phase) {
+            self.phase = Some(report.phase);
+            voice.say(&format!("{time_s:7.1} s  {:<16} |F| {:.2} N", report.name.as_str(), report.felt_n));
+        }
+        match report.progress {
+            Progress::Running => {}
+            Progress::Finished => {
+                self.finished = true;
+                let since = *self.finished_at_s.get_or_insert(time_s);
+                if time_s - since >= AFTERMATH_S {
+                    return true;
+                }
+            }
+            Progress::Failed => {
+                self.reason = Some(format!("the operator gave up in phase `{}`", report.name.as_str()));
+                return true;
+            }
+        }
+        if self.progress.timed_out || time_s >= stage.limit_s {
+            self.reason = Some(match stage.asked_s {
+                Some(asked) if time_s >= asked => format!("stopped after {asked} s as asked"),
+                _ => format!("not done within {} s", stage.built.timeout_s),
+            });
+            return true;
+        }
+        false
+    }
+}
+
+fn lockstep(stage: &Stage, voice: &mut Voice, stop: &AtomicBool) -> Result<Summary, Failure> {
+    voice.say("timing   virtual time (--lockstep): same seed, same bits");
+    let (view, screen) = latest(SceneView::empty());
+    let device = stage.device().watching(screen);
+    let mut rig = Lockstep::new(stage.built.haptic, stage.built.sim.clone(), device, Some(view))?;
+    rig.command(Command { sequence: 1, event: Some(Event::Enable) });
+    let mut watch = Watch::new(stage);
+    loop {
+        let beat = rig.beat();
+        let time_s = rig.seconds();
+        watch.tick(&beat.record, &rig.sim.view, time_s);
+        let report = rig.device.operator().report();
+        if watch.operator(&report, time_s, voice, stage) {
+            break;
+        }
+        if stop.load(Ordering::Relaxed) {
+            watch.reason = Some("interrupted".into());
+            break;
+        }
+    }
+    let timing = Timing::Lockstep { hash: rig.hash() };
+    Ok(stage.summary(watch, rig.seconds(), timing))
+}
+
+fn live(stage: Stage, voice: &mut Voice, realtime: RealtimeRequest, stop: &AtomicBool) -> Result<Summary, Failure> {
+    let (snapshot_writer, snapshots) = latest(MechanismSnapshot::empty());
+    let (tool_writer, tool) = latest(crate::shared::ToolSample::at_rest(stage.built.haptic.tool.start));
+    let (operator_view, screen) = latest(SceneView::empty());
+    let (status_writer, mut status) = latest(SimStatus::empty());
+    let (mut command_writer, commands) = latest(Command::default());
+    let (report_writer, mut reports) = latest(stage.operator().report());
+    let (record_writer, mut records) = ring(RECORDS);
+    let device = stage.device().watching(screen).reporting(report_writer);
+    let haptic = HapticThread::spawn(HapticSetup {
+        model: stage.built.haptic,
+        device: Box::new(device),
+        snapshots,
+        commands,
+        tool: tool_writer,
+        records: record_writer,
+        realtime,
+        allow_no_rt: true,
+    })?;
+    match haptic.refusals().first() {
+        None => voice.say("timing   real-time (SCHED_FIFO, memory locked)"),
+        Some(why) => voice.say(&format!(
+            "timing   NOT real-time here: {why}\n         the demo goes on; forces on a real hand would want it mended"
+        )),
+    }
+    let is_realtime = haptic.is_realtime();
+    let data = SimData::with_threads(&stage.built.sim)?;
+    let links = SimLinks { tool, snapshots: snapshot_writer, operator_view, status: status_writer };
+    let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
+    command_writer.publish(Command { sequence: 1, event: Some(Event::Enable) });
+    let mut watch = Watch::new(&stage);
+    let mut first = None;
+    let mut time_s = 0.0;
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(10));
+        let view = status.read().view;
+        for record in records.drain() {
+            let start = *first.get_or_insert(record.due);
+            time_s = record.due.seconds_after(start);
+            watch.tick(&record, &view, time_s);
+        }
+        if watch.operator(reports.read(), time_s, voice, &stage) {
+            break;
+        }
+        if haptic.has_ended() {
+            watch.reason = Some("the haptic thread ended".into());
+            break;
+        }
+        if sim.is_finished() {
+            watch.reason = Some("the simulation thread ended".into());
+            break;
+        }
+    }
+    if stop.load(Ordering::Relaxed) {
+        watch.reason = Some("interrupted".into());
+    }
+    let figures = haptic.stop()?;
+    for record in records.drain() {
+        watch.tally.add(&record);
+    }
+    if !sim.stop() {
+        watch.reason = Some("the simulation thread panicked".into());
+        watch.finished = false;
+    }
+    let timing = Timing::Live { realtime: is_realtime, overruns: figures.overruns, skipped: figures.skipped };
+    Ok(stage.summary(watch, time_s, timing))
+}
+
+/// The shipped scenes, a line each.
+///
+/// # Errors
+/// When a shipped scene does not load, which a test rules out.
+pub fn list() -> Result<String, Failure> {
+    let mut out = String::from("Demos (hapticd demo NAME):\n\n");
+    for name in scene::shipped_names() {
+        let spec = scene::open(name)?.value;
+        out.push_str(&format!("  {name:<16} {}\n", spec.title));
+    }
+    out.push_str("\nEach runs by itself with a simulated device and operator. `--lockstep` repeats bit for bit.\n");
+    Ok(out)
+}

@@ -1,0 +1,80 @@
+//! Everything that can stop a command, with its exit code.
+//!
+//! Thread: main.
+
+use crate::bench::BenchError;
+use crate::collision::ModelError;
+use crate::files::{LoadError, Look, Report};
+use crate::haptic::thread::HapticError;
+use crate::scene::OpenError;
+use crate::sim::thread::SimStartError;
+use std::process::ExitCode;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A file is wrong.
+    #[error("{0}")]
+    Report(Report),
+    /// A file cannot be read, or is wrong.
+    #[error(transparent)]
+    File(#[from] LoadError),
+    /// A shipped name does not exist, or a file is wrong.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The arguments do not fit together.
+    #[error("{0}")]
+    Usage(String),
+    /// The scene cannot be simulated.
+    #[error("the scene cannot be simulated: {0}")]
+    Model(#[from] ModelError),
+    /// The haptic thread.
+    #[error(transparent)]
+    Haptic(#[from] HapticError),
+    /// The simulation thread.
+    #[error(transparent)]
+    Sim(#[from] SimStartError),
+    /// A bench.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+}
+
+impl Failure {
+    /// The exit code it leads to.
+    #[must_use]
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Haptic(HapticError::RealtimeDenied(_)) => 3,
+            Self::Haptic(HapticError::Panicked { .. }) => 4,
+            _ => 2,
+        }
+    }
+
+    /// Prints it to standard error, with a picture of the place where there is one.
+    pub fn print(&self) {
+        let look = Look::for_stream(&std::io::stderr());
+        let report = match self {
+            Self::Report(report)
+            | Self::File(LoadError::Invalid(report))
+            | Self::Open(OpenError::File(LoadError::Invalid(report))) => Some(report),
+            _ => None,
+        };
+        match report {
+            Some(report) => eprintln!("{}", report.render(look)),
+            None => eprintln!("error: {self}"),
+        }
+    }
+}
+
+/// Prints warnings to standard error, if there are any.
+pub fn warn(report: &Report) {
+    if !report.is_empty() {
+        eprintln!("{}", report.render(Look::for_stream(&std::io::stderr())));
+    }
+}
+
+/// An exit code.
+#[must_use]
+pub fn exit(code: u8) -> ExitCode {
+    ExitCode::from(code)
+}

@@ -1,0 +1,290 @@
+//! What a run came to, for people and for machines.
+//!
+//! Thread: main.
+
+use crate::haptic::TickRecord;
+use crate::scene::{GoalState, TaskWatcher};
+use crate::shared::lifecycle::State;
+use crate::shared::{DurationFigures, DurationHistogram, Faults, MonoNs};
+use serde_json::json;
+use std::fmt::Write as _;
+
+/// Figures gathered tick by tick.
+pub struct Tally {
+    ticks: u64,
+    span: Option<(MonoNs, MonoNs)>,
+    peak_force_n: f64,
+    peak_torque_nm: f64,
+    energy_min_j: f64,
+    penetration_max_m: f64,
+    penetration_sum_m: f64,
+    contact_ticks: u64,
+    faults: Faults,
+    faulted: bool,
+    lateness: DurationHistogram,
+    compute: DurationHistogram,
+}
+
+impl Tally {
+    /// Nothing gathered yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            ticks: 0,
+            span: None,
+            peak_force_n: 0.0,
+            peak_torque_nm: 0.0,
+            energy_min_j: 0.0,
+            penetration_max_m: 0.0,
+            penetration_sum_m: 0.0,
+            contact_ticks: 0,
+            faults: Faults::NONE,
+            faulted: false,
+            lateness: DurationHistogram::new(),
+            compute: DurationHistogram::new(),
+        }
+    }
+
+    /// Takes one tick in.
+    pub fn add(&mut self, record: &TickRecord) {
+        self.ticks += 1;
+        let first = self.span.map_or(record.due, |(first, _)| first);
+        self.span = Some((first, record.due));
+        self.peak_force_n = self.peak_force_n.max(record.force.force.norm());
+        self.peak_torque_nm = self.peak_torque_nm.max(record.force.torque.norm());
+        self.energy_min_j = self.energy_min_j.min(record.account.balance_min_j);
+        if record.contacts > 0 {
+            self.contact_ticks += 1;
+            self.penetration_max_m = self.penetration_max_m.max(record.penetration_m);
+            self.penetration_sum_m += record.penetration_m;
+        }
+        self.faults = self.faults.with(record.faults);
+        self.faulted |= record.state == State::Fault;
+        self.lateness.record(record.lateness_ns);
+        self.compute.record(record.compute_ns);
+    }
+
+    /// Ticks a second that were really made.
+    fn rate_hz(&self) -> f64 {
+        let span_s = self.span.map_or(0.0, |(first, last)| last.seconds_after(first));
+        if span_s > 0.0 { (self.ticks - 1) as f64 / span_s } else { 0.0 }
+    }
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How a run kept time.
+#[derive(Clone, Copy, Debug)]
+pub enum Timing {
+    /// Virtual time: lateness means nothing.
+    Lockstep {
+        /// Hash of the force trace.
+        hash: u64,
+    },
+    /// The real clock.
+    Live {
+        /// The kernel gave real-time rights.
+        realtime: bool,
+        /// Times a tick ended after the next was due.
+        overruns: u64,
+        /// Ticks that were skipped for it.
+        skipped: u64,
+    },
+}
+
+/// A finished run.
+pub struct Summary {
+    /// Scene name.
+    pub scene: String,
+    /// Device model.
+    pub device: String,
+    /// Skill of the operator.
+    pub skill: &'static str,
+    /// Seed.
+    pub seed: u64,
+    /// All goals were met and the operator came to the end of the script.
+    pub achieved: bool,
+    /// Each goal and how it ended.
+    pub goals: Vec<(String, GoalState)>,
+    /// Why it ended early, if it did.
+    pub reason: Option<String>,
+    /// Time of the run, s.
+    pub duration_s: f64,
+    /// Limits in force, N and N·m.
+    pub force_limit_n: f64,
+    /// N·m.
+    pub torque_limit_nm: f64,
+    /// Figures.
+    pub tally: Tally,
+    /// Timing.
+    pub timing: Timing,
+}
+
+/// A safety rule that was broken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Breach(pub String);
+
+impl Summary {
+    /// Names and states of a watcher's goals.
+    #[must_use]
+    pub fn goals_of(watcher: &TaskWatcher) -> Vec<(String, GoalState)> {
+        watcher.goals().map(|(goal, state)| (goal.name.as_str().to_string(), state)).collect()
+    }
+
+    /// Safety rules that were broken. None ever should be: each is a bug.
+    #[must_use]
+    pub fn breaches(&self) -> Vec<Breach> {
+        let mut found = Vec::new();
+        let tally = &self.tally;
+        if tally.peak_force_n > self.force_limit_n || tally.peak_torque_nm > self.torque_limit_nm {
+            found.push(Breach("a force beyond the limit was sent".into()));
+        }
+        if tally.energy_min_j < -1e-6 {
+            found.push(Breach(format!("the hand got {:.1e} J more than it put in", -tally.energy_min_j)));
+        }
+        let forbidden = Faults::FORCE_INVALID.with(Faults::SOLVER_FAILED);
+        for name in Faults::ALL.iter().filter(|(f, _)| forbidden.contains(*f) && tally.faults.contains(*f)) {
+            found.push(Breach(format!("fault {}", name.1)));
+        }
+        found
+    }
+
+    /// True when the task was achieved and no safety rule was broken.
+    #[must_use]
+    pub fn success(&self) -> bool {
+        self.achieved && !self.tally.faulted && self.breaches().is_empty()
+    }
+
+    /// The haptic thread ended in the FAULT state.
+    #[must_use]
+    pub fn faulted(&self) -> bool {
+        self.tally.faulted
+    }
+
+    fn penetration_mean_m(&self) -> f64 {
+        self.tally.penetration_sum_m / self.tally.contact_ticks.max(1) as f64
+    }
+
+    /// One JSON object; the keys are a contract (docs/benchmarks.md).
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let us = |ns: u64| ns as f64 / 1e3;
+        let spread = |f: DurationFigures| json!({ "p50": us(f.p50_ns), "p99": us(f.p99_ns), "p99.9": us(f.p999_ns), "max": us(f.max_ns) });
+        let goals: Vec<_> = self.goals.iter().map(|(n, s)| json!({ "name": n, "met": *s == GoalState::Met })).collect();
+        let tally = &self.tally;
+        let mut object = json!({
+            "scene": self.scene,
+            "device": self.device,
+            "skill": self.skill,
+            "seed": self.seed,
+            "success": self.success(),
+            "achieved": self.achieved,
+            "goals": goals,
+            "reason": self.reason,
+            "duration_s": self.duration_s,
+            "ticks": tally.ticks,
+            "peak_force_n": tally.peak_force_n,
+            "force_limit_n": self.force_limit_n,
+            "peak_torque_nm": tally.peak_torque_nm,
+            "torque_limit_nm": self.torque_limit_nm,
+            "energy_min_j": tally.energy_min_j,
+            "penetration_max_m": tally.penetration_max_m,
+            "penetration_mean_m": self.penetration_mean_m(),
+            "faults": tally.faults.names().collect::<Vec<_>>(),
+            "breaches": self.breaches().iter().map(|b| b.0.clone()).collect::<Vec<_>>(),
+        });
+        let more = match self.timing {
+            Timing::Lockstep { hash } => json!({ "mode": "lockstep", "hash": format!("{hash:016x}") }),
+            Timing::Live { realtime, overruns, skipped } => json!({
+                "mode": "live",
+                "realtime": realtime,
+                "overruns": overruns,
+                "skipped_ticks": skipped,
+                "lateness_us": spread(tally.lateness.figures()),
+                "compute_us": spread(tally.compute.figures()),
+                "hash": serde_json::Value::Null,
+            }),
+        };
+        if let (Some(object), Some(more)) = (object.as_object_mut(), more.as_object()) {
+            object.extend(more.clone());
+        }
+        object.to_string()
+    }
+
+    /// A few lines for people.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        for (name, state) in &self.goals {
+            let mark = match state {
+                GoalState::Met => "met ",
+                GoalState::Open => "open",
+                GoalState::Lost => "lost",
+            };
+            let _ = writeln!(out, "goal     {mark}  {name}");
+        }
+        self.write_figures(&mut out);
+        self.write_timing(&mut out);
+        let faults: Vec<_> = self.tally.faults.names().collect();
+        if !faults.is_empty() {
+            let _ = writeln!(out, "faults   {}", faults.join(", "));
+        }
+        for breach in self.breaches() {
+            let _ = writeln!(out, "BREACH   {}", breach.0);
+        }
+        let verdict = match (&self.reason, self.success()) {
+            (_, true) => "task achieved".to_string(),
+            (Some(reason), false) => format!("task NOT achieved: {reason}"),
+            (None, false) => "task NOT achieved".to_string(),
+        };
+        let _ = writeln!(out, "result   {verdict} in {:.1} s", self.duration_s);
+        out
+    }
+
+    /// Force, contact and energy.
+    fn write_figures(&self, out: &mut String) {
+        let tally = &self.tally;
+        let _ = write!(out, "force    peak {:.2} N (limit {:.2})", tally.peak_force_n, self.force_limit_n);
+        if self.torque_limit_nm > 0.0 {
+            let (peak, limit) = (tally.peak_torque_nm, self.torque_limit_nm);
+            let _ = write!(out, "   torque peak {peak:.3} N·m (limit {limit:.3})");
+        }
+        let contact_s = tally.contact_ticks as f64 * self.duration_s / tally.ticks.max(1) as f64;
+        let (mean_um, max_um) = (1e6 * self.penetration_mean_m(), 1e6 * tally.penetration_max_m);
+        let _ = writeln!(
+            out,
+            "\ncontact  {contact_s:.1} s, overlap of proxy and scene mean {mean_um:.2} µm, max {max_um:.2} µm"
+        );
+        let verdict = if tally.energy_min_j >= -1e-6 { ": the hand never got more than it put in" } else { "" };
+        let _ = writeln!(out, "energy   lowest ledger {:+.1e} J{verdict}", tally.energy_min_j);
+    }
+
+    /// How the loop kept time.
+    fn write_timing(&self, out: &mut String) {
+        let tally = &self.tally;
+        match self.timing {
+            Timing::Lockstep { hash } => {
+                let _ = writeln!(out, "timing   virtual time, {} ticks, trace {hash:016x}", tally.ticks);
+            }
+            Timing::Live { overruns, skipped, .. } => {
+                let us = |ns: u64| ns as f64 / 1e3;
+                let (late, work) = (tally.lateness.figures(), tally.compute.figures());
+                let _ = writeln!(
+                    out,
+                    "timing   {:.1} Hz   late p50 {:.0} µs  p99 {:.0} µs  p99.9 {:.0} µs  max {:.0} µs   overruns {overruns} (skipped {skipped})",
+                    tally.rate_hz(),
+                    us(late.p50_ns),
+                    us(late.p99_ns),
+                    us(late.p999_ns),
+                    us(late.max_ns)
+                );
+                let [p50, p99, max] = [work.p50_ns, work.p99_ns, work.max_ns].map(us);
+                let _ = writeln!(out, "tick     p50 {p50:.0} µs  p99 {p99:.0} µs  max {max:.0} µs");
+            }
+        }
+    }
+}

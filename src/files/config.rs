@@ -1,0 +1,152 @@
+//! The daemon's configuration: `format = "hapticd-config/1"` to a [`Config`].
+//!
+//! Thread: cold.
+//!
+//! Every key has a default, so an empty configuration is a working one. Paths in a file are relative to that file.
+
+use super::diagnostic::Report;
+use super::document::{Format, LoadError, Loaded, load as load_file, read};
+use super::quantity::Dimension;
+use super::table::Table;
+use std::path::{Path, PathBuf};
+
+/// Highest processor number accepted.
+const CPU_MAX: i64 = 1023;
+/// Longest spin before a tick, s: one period of the slowest useful loop.
+const SPIN_MAX_S: f64 = 1e-3;
+
+/// How much the daemon says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// What makes it stop.
+    Error,
+    /// What an operator should look at.
+    Warn,
+    /// What happens.
+    Info,
+    /// Why it happens.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl LogLevel {
+    const WORDS: [(&str, Self); 5] = [
+        ("error", Self::Error),
+        ("warn", Self::Warn),
+        ("info", Self::Info),
+        ("debug", Self::Debug),
+        ("trace", Self::Trace),
+    ];
+
+    /// As written in the file.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// How the haptic thread is scheduled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Realtime {
+    /// Priority under `SCHED_FIFO`, 1 to 99.
+    pub priority: u8,
+    /// Processor the haptic thread is kept on; any when `None`.
+    pub cpu: Option<u16>,
+    /// How long before each tick the thread wakes and spins, s.
+    pub spin_s: f64,
+    /// Keep all memory of the process in RAM.
+    pub lock_memory: bool,
+}
+
+/// Everything in a configuration file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// How the haptic thread is scheduled.
+    pub realtime: Realtime,
+    /// Where scenes are looked for by name.
+    pub scenes: PathBuf,
+    /// Where device files are looked for by name.
+    pub devices: PathBuf,
+    /// Scene when none is asked for.
+    pub scene: String,
+    /// Device when none is asked for.
+    pub device: String,
+    /// How much is logged.
+    pub log_level: LogLevel,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            realtime: Realtime { priority: 80, cpu: None, spin_s: 0.0, lock_memory: true },
+            scenes: PathBuf::from("scenes"),
+            devices: PathBuf::from("devices"),
+            scene: "bolting".to_owned(),
+            device: "simulated-6dof".to_owned(),
+            log_level: LogLevel::Info,
+        }
+    }
+}
+
+/// Reads a configuration; `name` is what it is called in the report. Paths stay as written.
+///
+/// # Errors
+/// A [`Report`] with every problem found.
+pub fn parse(bytes: &[u8], name: &str) -> Result<Loaded<Config>, Report> {
+    read(bytes, name, Format::CONFIG, |root| Some(config(root)))
+}
+
+/// Reads the configuration at `path`. Its relative paths start at its own directory.
+///
+/// # Errors
+/// [`LoadError`] says whether it could not be read or what is wrong in it.
+pub fn load(path: &Path) -> Result<Loaded<Config>, LoadError> {
+    let mut loaded = load_file(path, parse)?;
+    let base = path.parent().unwrap_or(Path::new(""));
+    loaded.value.scenes = base.join(&loaded.value.scenes);
+    loaded.value.devices = base.join(&loaded.value.devices);
+    Ok(loaded)
+}
+
+fn config(root: &Table<'_>) -> Config {
+    let default = Config::default();
+    let paths = root.section("paths");
+    let defaults = root.section("defaults");
+    let path = |key: &str, default: PathBuf| {
+        let written = paths.string(key).check(|text| is_path(text), "the path of a directory").optional();
+        written.map_or(default, PathBuf::from)
+    };
+    let name = |key: &str, default: String| {
+        defaults.string(key).check(|text| is_path(text), "a name, or the path of a file").or(default)
+    };
+    Config {
+        realtime: realtime(&root.section("realtime"), default.realtime),
+        scenes: path("scenes", default.scenes),
+        devices: path("devices", default.devices),
+        scene: name("scene", default.scene),
+        device: name("device", default.device),
+        log_level: root.section("log").word("level", &LogLevel::WORDS).or(default.log_level),
+    }
+}
+
+fn is_path(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains('\0')
+}
+
+fn realtime(table: &Table<'_>, default: Realtime) -> Realtime {
+    let priority = table.integer("priority", 1..=99).optional();
+    let cpu = table.integer("cpu", 0..=CPU_MAX).optional();
+    Realtime {
+        priority: priority.and_then(|n| u8::try_from(n).ok()).unwrap_or(default.priority),
+        cpu: cpu.and_then(|n| u16::try_from(n).ok()).or(default.cpu),
+        spin_s: table.quantity("spin", Dimension::Time).not_negative().at_most(SPIN_MAX_S).or(default.spin_s),
+        lock_memory: table.boolean("lock_memory").or(default.lock_memory),
+    }
+}

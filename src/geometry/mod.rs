@@ -1,0 +1,35 @@
+//! Shapes: exact signed distance, the features that can touch, mass properties, bounds. No poses, no pairs, no time.
+//!
+//! Thread: any (RT safe: plain data, no heap).
+//!
+//! ```text
+//!  Surface    distance and outward normal at a point, per sheet           [surface]
+//!  Feature    point, segment or circle that can touch another surface     [feature]
+//!  Shape      the primitives, each in its own file                        [shape]
+//!  mass       mass, centre and inertia for a density, in closed form      [mass]
+//! ```
+//!
+//! Collision asks for a [`Surface`] and a slice of [`Feature`]s only, so a mesh, a grid or a network is one more
+//! implementation of the trait and nothing else.
+
+mod bore;
+mod capsule;
+mod cuboid;
+mod cylinder;
+mod feature;
+mod half_space;
+mod mass;
+mod shape;
+mod sphere;
+mod surface;
+
+pub use bore::Bore;
+pub use capsule::Capsule;
+pub use cuboid::Cuboid;
+pub use cylinder::Cylinder;
+pub use feature::{Feature, Features, MAX_FEATURES};
+pub use half_space::HalfSpace;
+pub use mass::MassProperties;
+pub use shape::{Shape, ShapeError};
+pub use sphere::Sphere;
+pub use surface::{Aabb, BoundingSphere, Distance, Surface};

@@ -1,0 +1,184 @@
+//! Gate: whether force may flow, and the ramp with which it begins and ends.
+//!
+//! Thread: haptic (RT).
+//!
+//! The operating state ([`crate::shared::lifecycle`]) decides; the ramp makes it gentle: after enable it waits until the
+//! computed force is small, then rises over a set time. Leaving ENABLED is a ramp down over a tenth of that time for
+//! disable and pause, and at once for a fault.
+
+use super::Policy;
+use crate::device::HandForce;
+use crate::shared::lifecycle::{Event, Guard, Refusal, State};
+
+/// What made the machine trip: the cause of a latched fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trip {
+    /// Too many deadlines missed in a row.
+    Deadline,
+    /// No data from the device.
+    DeviceLost,
+    /// Someone asked for it.
+    Halt,
+    /// A non-finite force was computed.
+    Solver,
+}
+
+/// A request to the gate: counted, so that the same one can come twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// Counts up with every request; a request is carried out once.
+    pub sequence: u64,
+    /// What is asked.
+    pub event: Option<Event>,
+}
+
+/// See the file's head.
+#[derive(Clone, Copy, Debug)]
+pub struct Gate {
+    state: State,
+    cause: Option<Trip>,
+    gain: f64,
+    waiting: bool,
+    done: u64,
+    refusal: Option<Refusal>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self { state: State::Disabled, cause: None, gain: 0.0, waiting: true, done: 0, refusal: None }
+    }
+}
+
+impl Gate {
+    /// Operating state.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// What tripped it, while in FAULT.
+    #[must_use]
+    pub fn cause(&self) -> Option<Trip> {
+        self.cause
+    }
+
+    /// Share of the computed force that is let through, 0 to 1.
+    #[must_use]
+    pub fn gain(&self) -> f64 {
+        self.gain
+    }
+
+    /// Why the last command was refused, if it was.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.refusal
+    }
+
+    /// Sequence of the last command that was carried out or refused.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// Carries out a command, once.
+    pub fn obey(&mut self, command: &Command, guard: Guard) {
+        if command.sequence == self.done {
+            return;
+        }
+        self.done = command.sequence;
+        let Some(event) = command.event else { return };
+        match self.state.next(event, guard) {
+            Ok(next) => {
+                if next == State::Fault {
+                    self.trip(Trip::Halt);
+                } else {
+                    self.waiting |= next == State::Enabled && self.state != State::Enabled;
+                    self.cause = None;
+                    self.state = next;
+                }
+                self.refusal = None;
+            }
+            Err(refusal) => self.refusal = Some(refusal),
+        }
+    }
+
+    /// Latches a fault; the first cause is kept.
+    pub fn trip(&mut self, cause: Trip) {
+        self.cause.get_or_insert(cause);
+        self.state = State::Fault;
+        self.gain = 0.0;
+        self.waiting = true;
+    }
+
+    /// Scales `force` by the ramp and moves the ramp on by one period.
+    pub fn pass(&mut self, force: HandForce, policy: &Policy, period_s: f64) -> HandForce {
+        let small = force.force.norm() < policy.small_force_n && force.torque.norm() < 0.1 * policy.small_force_n;
+        if self.state.allows_force() {
+            self.waiting &= !small;
+            if !self.waiting {
+                self.gain = (self.gain + period_s / policy.ramp_s.max(period_s)).min(1.0);
+            }
+        } else {
+            self.gain = (self.gain - 10.0 * period_s / policy.ramp_s.max(period_s)).max(0.0);
+            self.waiting = true;
+        }
+        HandForce { force: force.force * self.gain, torque: force.torque * self.gain }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::Vec3;
+
+    const FREE: Guard = Guard { homed: true, cause_persists: false };
+
+    fn force(n: f64) -> HandForce {
+        HandForce { force: Vec3::new(n, 0.0, 0.0), torque: Vec3::zeros() }
+    }
+
+    #[test]
+    fn force_waits_until_it_is_small_and_then_rises_over_the_ramp() {
+        let (mut gate, policy) = (Gate::default(), Policy::default());
+        gate.obey(&Command { sequence: 1, event: Some(Event::Enable) }, FREE);
+        for _ in 0..2000 {
+            assert_eq!(gate.pass(force(3.0), &policy, 1e-3).force.x, 0.0);
+        }
+        gate.pass(force(0.1), &policy, 1e-3);
+        let mut last = 0.0;
+        for _ in 0..600 {
+            let out = gate.pass(force(3.0), &policy, 1e-3).force.x;
+            assert!(out >= last && out - last <= 3.0 * 1e-3 / policy.ramp_s + 1e-12 || last == 0.0);
+            last = out;
+        }
+        assert_eq!(last, 3.0);
+    }
+
+    #[test]
+    fn a_trip_cuts_force_at_once_and_keeps_its_first_cause() {
+        let (mut gate, policy) = (Gate::default(), Policy::default());
+        gate.obey(&Command { sequence: 1, event: Some(Event::Enable) }, FREE);
+        for _ in 0..1000 {
+            gate.pass(force(0.0), &policy, 1e-3);
+        }
+        assert_eq!(gate.pass(force(3.0), &policy, 1e-3).force.x, 3.0);
+        gate.trip(Trip::DeviceLost);
+        gate.trip(Trip::Deadline);
+        assert_eq!((gate.pass(force(3.0), &policy, 1e-3).force.x, gate.cause()), (0.0, Some(Trip::DeviceLost)));
+        gate.obey(&Command { sequence: 2, event: Some(Event::Enable) }, FREE);
+        assert_eq!((gate.state(), gate.refusal()), (State::Fault, Some(Refusal::WrongState(State::Fault))));
+        gate.obey(&Command { sequence: 3, event: Some(Event::Acknowledge) }, FREE);
+        assert_eq!((gate.state(), gate.cause()), (State::Disabled, None));
+    }
+
+    #[test]
+    fn a_command_is_carried_out_once() {
+        let mut gate = Gate::default();
+        let enable = Command { sequence: 7, event: Some(Event::Enable) };
+        gate.obey(&enable, FREE);
+        gate.trip(Trip::Deadline);
+        gate.obey(&Command { sequence: 8, event: Some(Event::Acknowledge) }, FREE);
+        gate.obey(&Command { sequence: 8, event: Some(Event::Acknowledge) }, FREE);
+        assert_eq!(gate.state(), State::Disabled);
+    }
+}

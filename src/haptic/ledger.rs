@@ -1,0 +1,257 @@
+//! The passivity ledger: every joule that crosses the handle, and how many may still be given.
+//!
+//! Thread: haptic (RT).
+//!
+//! The port is the hand. What reaches it is the work of the motors less what the device itself loses in friction and drag
+//! and less what its moving mass stores; the mass gives back no more than it was given, so it needs no entry.
+//!
+//! Bounds. Between two readings the device holds one force `f`, so that the work of the motors is `f·Δx` exactly, whatever
+//! the hand does in between; there is no error of integration. Coulomb friction `f_c` takes its part on the way to the
+//! hand: `f·Δx − f_c ‖Δx‖ ≤ g·Δx` with the effective force `g = (1 − f_c/‖f‖)₊ f`. The ledger books `g·Δx`; where `g = 0`
+//! the hand gets nothing and the device loses at least `(f_c − ‖f‖)` times the way, which is credited. Drag loses at
+//! least `b ‖Δx‖²/T` (Cauchy–Schwarz). Two things are uncertain:
+//!
+//! * Readings are rounded: `x = x_read + e`, `‖e‖ ≤ q`. Summed by parts, `Σ g_k·(e_{k+1} − e_k)` is at most
+//!   `Σ ‖g_k − g_{k−1}‖ q + ‖g_last‖ q`; the ledger books that much as given.
+//! * The coming interval is not known yet. The handle's acceleration is bounded by its device file, so
+//!   `‖Δx_next − Δx_last‖ ≤ a_max T²` for true displacements; for those read, with four roundings, and one more for
+//!   the change of force to come, the next one lies in a ball of radius `ρ = a_max T² + 5q` about the last, with
+//!   `(j + 1) a_max T²` for an interval `j` ticks ahead.
+//!
+//! With forces chosen inside the [`EnergyBudget`] made from this (time-domain passivity control, Hannaford and Ryu 2002,
+//! with the bound taken before the fact instead of a correction after it), the hand never gets out more than it put in,
+//! for true positions and for every motion the acceleration bound allows; and the balance booked never falls below zero.
+
+use crate::device::{EnergyBudget, HandForce, Limits, Mechanics, PerPart, SafeForce};
+use crate::math::{Pose, Vec3, log_so3};
+use crate::shared::Faults;
+
+/// Most ticks of latency between command and effect that the ledger can account for.
+pub const MAX_LATENCY_TICKS: usize = 7;
+
+/// Share of the friction and drag stated in the device file that is relied on: they vary over the workspace and with wear.
+const TRUSTED: f64 = 0.8;
+
+/// See the file's head.
+#[derive(Clone, Copy, Debug)]
+pub struct Ledger {
+    rounding: PerPart,
+    friction: PerPart,
+    damping: PerPart,
+    /// From where the way has not been counted yet, and the largest force and torque since then.
+    anchor: Option<(Pose, PerPart)>,
+    acceleration: PerPart,
+    cap_j: f64,
+    latency: usize,
+    /// Forces under way, oldest first: `[0]` acts in the interval that the next reading ends.
+    under_way: [HandForce; MAX_LATENCY_TICKS + 1],
+    /// The force that acted until the last reading.
+    acted: HandForce,
+    /// The force that the newest one took the place of.
+    replaced: HandForce,
+    last_pose: Option<Pose>,
+    last_move: (Vec3, Vec3),
+    /// Intervals since `last_move` was measured.
+    missed: usize,
+    account: Account,
+}
+
+/// The figures of the ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Account {
+    /// Energy the hand has certainly put in and not got back, capped, J: what may still be given.
+    pub reserve_j: f64,
+    /// The same without the cap, J.
+    pub balance_j: f64,
+    /// Lowest balance so far, J.
+    pub balance_min_j: f64,
+    /// Energy taken from the hand, at least, J.
+    pub taken_j: f64,
+    /// Energy given to the hand, at most, J.
+    pub given_j: f64,
+}
+
+impl Ledger {
+    /// An empty ledger for a device.
+    #[must_use]
+    pub fn new(limits: &Limits, mechanics: &Mechanics) -> Self {
+        // Rounding to the nearest step errs by half a step on each of three axes.
+        let rounding = |step: f64| 0.5 * 3f64.sqrt() * step;
+        Self {
+            rounding: PerPart {
+                linear: rounding(mechanics.quantum.linear),
+                angular: rounding(mechanics.quantum.angular),
+            },
+            friction: PerPart {
+                linear: TRUSTED * mechanics.friction.linear,
+                angular: TRUSTED * mechanics.friction.angular,
+            },
+            damping: PerPart {
+                linear: TRUSTED * mechanics.damping.linear,
+                angular: TRUSTED * mechanics.damping.angular,
+            },
+            anchor: None,
+            acceleration: limits.acceleration,
+            cap_j: limits.reserve_j,
+            latency: (mechanics.latency_ticks as usize).min(MAX_LATENCY_TICKS),
+            under_way: [HandForce::zero(); MAX_LATENCY_TICKS + 1],
+            acted: HandForce::zero(),
+            replaced: HandForce::zero(),
+            last_pose: None,
+            last_move: (Vec3::zeros(), Vec3::zeros()),
+            missed: 0,
+            account: Account::default(),
+        }
+    }
+
+    /// The figures so far.
+    #[must_use]
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Books the interval that ended with this reading.
+    pub fn observe(&mut self, pose_device_handle: &Pose, period_s: f64, faults: &mut Faults) {
+        let acting = self.take_acting();
+        let Some(last) = self.last_pose.replace(*pose_device_handle) else {
+            // Where the interval began was not read: neither its work nor the motion now is known but by bounds.
+            self.book_worst(&acting, period_s);
+            return;
+        };
+        let linear = pose_device_handle.translation.vector - last.translation.vector;
+        let angular = log_so3(&(pose_device_handle.rotation * last.rotation.inverse()));
+        let square = period_s * period_s;
+        let beyond = |change: Vec3, bound: f64, rounding: f64| change.norm() > bound * square + 4.0 * rounding + 1e-12;
+        faults.set_if(
+            Faults::ACCELERATION_EXCEEDED,
+            beyond(linear - self.last_move.0, self.acceleration.linear, self.rounding.linear)
+                | beyond(angular - self.last_move.1, self.acceleration.angular, self.rounding.angular),
+        );
+        let effective = self.effective(&acting);
+        self.book(effective.force.dot(&linear) + effective.torque.dot(&angular));
+        self.credit_losses(pose_device_handle, &acting, &linear, &angular, period_s);
+        self.last_move = (linear, angular);
+        self.missed = 0;
+    }
+
+    /// What the device has certainly lost by itself.
+    fn credit_losses(&mut self, pose: &Pose, acting: &HandForce, linear: &Vec3, angular: &Vec3, period_s: f64) {
+        let certain = |size: f64, rounding: f64| (size - 2.0 * rounding).max(0.0);
+        let drag = self.damping.linear * certain(linear.norm(), self.rounding.linear).powi(2)
+            + self.damping.angular * certain(angular.norm(), self.rounding.angular).powi(2);
+        let mut lost = drag / period_s;
+        // The way is at least the chord from the anchor; short chords drown in rounding, so wait for a longer one.
+        let (from, largest) = self.anchor.get_or_insert((*pose, PerPart { linear: 0.0, angular: 0.0 }));
+        largest.linear = largest.linear.max(acting.force.norm());
+        largest.angular = largest.angular.max(acting.torque.norm());
+        let chord = (pose.translation.vector - from.translation.vector).norm();
+        let turn = log_so3(&(pose.rotation * from.rotation.inverse())).norm();
+        let spare = |friction: f64, force: f64| (friction - force).max(0.0);
+        let spare = PerPart {
+            linear: spare(self.friction.linear, largest.linear),
+            angular: spare(self.friction.angular, largest.angular),
+        };
+        let long = chord > 8.0 * self.rounding.linear || turn > 8.0 * self.rounding.angular;
+        if long || spare.linear + spare.angular == 0.0 {
+            lost += spare.linear * certain(chord, self.rounding.linear)
+                + spare.angular * certain(turn, self.rounding.angular);
+            self.anchor = None;
+        }
+        self.book(-lost);
+    }
+
+    /// What is left of a force beyond the device's friction.
+    fn effective(&self, force: &HandForce) -> HandForce {
+        let beyond = |force: &Vec3, friction: f64| {
+            let size = force.norm();
+            if size > friction { force * (1.0 - friction / size) } else { Vec3::zeros() }
+        };
+        HandForce {
+            force: beyond(&force.force, self.friction.linear),
+            torque: beyond(&force.torque, self.friction.angular),
+        }
+    }
+
+    /// Books an interval whose end was not read: the worst it can have been.
+    pub fn observe_nothing(&mut self, period_s: f64) {
+        let acting = self.take_acting();
+        self.last_pose = None;
+        self.anchor = None;
+        self.book_worst(&acting, period_s);
+    }
+
+    fn book_worst(&mut self, acting: &HandForce, period_s: f64) {
+        self.book(self.ball(0, period_s, 0.0).worst_case(acting).max(0.0));
+        self.missed = self.missed.saturating_add(1);
+    }
+
+    /// What the force chosen now may give in the interval it will act in.
+    #[must_use]
+    pub fn budget(&self, period_s: f64) -> EnergyBudget {
+        // Rounding of the reading this interval starts from, against the force that acted before it.
+        let mut certain = self.account.reserve_j - self.rounding_of(&self.acted, &HandForce::zero());
+        // Forces already under way act first.
+        for ahead in 0..self.latency {
+            certain -= self.ball(ahead, period_s, 0.0).worst_case(&self.under_way[ahead]);
+        }
+        self.ball(self.latency, period_s, certain)
+    }
+
+    /// Takes note of the force sent in this tick.
+    pub fn commit(&mut self, force: &SafeForce) {
+        let previous = if self.latency == 0 { self.under_way[0] } else { self.under_way[self.latency - 1] };
+        self.book(self.rounding_of(force.get(), &previous));
+        self.replaced = previous;
+        self.under_way[self.latency] = *force.get();
+    }
+
+    /// Takes note that the device did not take the force just committed; gives the one before it, which acts on.
+    pub fn unheard(&mut self) -> HandForce {
+        self.under_way[self.latency] = self.replaced;
+        self.replaced
+    }
+
+    /// Displacements that interval `ahead` can bring.
+    fn ball(&self, ahead: usize, period_s: f64, reserve_j: f64) -> EnergyBudget {
+        let intervals = self.missed.saturating_add(ahead + 1) as f64;
+        let slack = |bound: f64, rounding: f64| intervals * bound * period_s * period_s + 5.0 * rounding;
+        EnergyBudget {
+            reserve_j,
+            linear: self.last_move.0,
+            angular: self.last_move.1,
+            slack: PerPart {
+                linear: slack(self.acceleration.linear, self.rounding.linear),
+                angular: slack(self.acceleration.angular, self.rounding.angular),
+            },
+            friction: self.friction,
+        }
+    }
+
+    /// `‖f − g‖ q` of what is left beyond friction, both parts.
+    fn rounding_of(&self, f: &HandForce, g: &HandForce) -> f64 {
+        let (f, g) = (self.effective(f), self.effective(g));
+        (f.force - g.force).norm() * self.rounding.linear + (f.torque - g.torque).norm() * self.rounding.angular
+    }
+
+    /// The force that acted until now; the queue moves up.
+    fn take_acting(&mut self) -> HandForce {
+        let acting = self.under_way[0];
+        if self.latency > 0 {
+            self.under_way.copy_within(1..=self.latency, 0);
+        }
+        self.acted = acting;
+        acting
+    }
+
+    fn book(&mut self, given_j: f64) {
+        let account = &mut self.account;
+        account.balance_j -= given_j;
+        account.balance_min_j = account.balance_min_j.min(account.balance_j);
+        if given_j > 0.0 {
+            account.given_j += given_j
+        } else {
+            account.taken_j -= given_j
+        }
+        account.reserve_j = (account.reserve_j - given_j).min(self.cap_j);
+    }
+}

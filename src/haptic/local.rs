@@ -1,0 +1,320 @@
+//! The local mechanism: the newest snapshot, moved along with the tool and solved again at the haptic rate.
+//!
+//! Thread: haptic (RT; memory is set aside at construction).
+//!
+//! Multirate compliant mechanisms (seed 004; Peterlik et al. 2011), with three things the published scheme lacks. The
+//! tool's own midpoint compliance is part of the solve, so that its motion and the forces are found together. Friction
+//! is incremental: `δ_t` is the slip of this tick, so that a reversal is felt at once and not after the way back to
+//! where the simulation step began. A new snapshot does not replace the old one with a jump: the difference of the gaps
+//! is kept as an offset that fades.
+//!
+//! ```text
+//!  normal   δ_n = d·(p + R r) − c + drift τ + fade + T J V̂ + (W λ)_n
+//!  tangent  δ_t = T J V̂ + drift T + (W (λ − λ_before))_t
+//!  V̂ = V̂_free + A⁻¹ Jᵀ λ
+//! ```
+
+use super::compliance::ToolCompliance;
+use crate::math::{Mat6, Pose, Twist, Vec3, Vec6, Wrench, join, log_so3};
+use crate::mechanism::solver::{Compliance as _, Outcome, Own, Settings, largest, sweep};
+use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind, dot};
+use crate::shared::{MonoNs, NS_PER_S, Tick};
+
+/// How the tool moves in this tick, before contact.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolMotion {
+    /// Pose at the start of the tick.
+    pub pose: Pose,
+    /// Midpoint twist without contact forces.
+    pub free: Twist,
+    /// `A⁻¹`, or zero for a tool that is where the handle is.
+    pub inverse: Mat6,
+    /// Length of the tick, s.
+    pub period_s: f64,
+    /// How far ahead the gap is looked at, s: the tick itself for a tool that moves, half a tick plus damping over
+    /// stiffness for one that is held.
+    pub lead_s: f64,
+}
+
+/// Outcome of a local solve.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalReport {
+    /// Wrench of the scene on the tool.
+    pub wrench: Wrench,
+    /// How the solver ended.
+    pub outcome: Outcome,
+    /// Number of contacts that carry force.
+    pub contacts: u32,
+    /// Deepest overlap at the end of the tick, m; zero when there is none.
+    pub penetration_m: f64,
+    /// The numbers were finite.
+    pub sound: bool,
+}
+
+/// See the file's head.
+#[expect(clippy::disallowed_types, reason = "boxed when it is made: too large for a stack, never moved after")]
+pub struct LocalMechanism {
+    snapshot: Box<MechanismSnapshot>,
+    blocks: [Block; MAX_BLOCKS],
+    contact_compliance: f64,
+    rigid_scene: bool,
+    jacobian: Box<[Vec6; MAX_ROWS]>,
+    /// `T A⁻¹ Jᵀ`, a column each.
+    yielding: Box<[Vec6; MAX_ROWS]>,
+    own: Box<[Own; MAX_BLOCKS]>,
+    free: [f64; MAX_ROWS],
+    lambda: [f64; MAX_ROWS],
+    /// Gap of each block's first row at the end of the last tick, for blending.
+    gaps: [f64; MAX_BLOCKS],
+    offsets: [f64; MAX_BLOCKS],
+    fade_from: MonoNs,
+    fade_s: f64,
+}
+
+impl LocalMechanism {
+    /// Nothing to touch yet. `contact_compliance` (m/N) is added to every contact.
+    #[must_use]
+    #[expect(clippy::disallowed_types, reason = "made before the first tick")]
+    pub fn new(contact_compliance: f64, blend_s: f64) -> Self {
+        let snapshot = Box::new(MechanismSnapshot::empty());
+        Self {
+            blocks: snapshot.blocks,
+            snapshot,
+            contact_compliance,
+            rigid_scene: true,
+            jacobian: Box::new([Vec6::zeros(); MAX_ROWS]),
+            yielding: Box::new([Vec6::zeros(); MAX_ROWS]),
+            own: Box::new([Own::identity(); MAX_BLOCKS]),
+            free: [0.0; MAX_ROWS],
+            lambda: [0.0; MAX_ROWS],
+            gaps: [0.0; MAX_BLOCKS],
+            offsets: [0.0; MAX_BLOCKS],
+            fade_from: MonoNs(0),
+            fade_s: blend_s,
+        }
+    }
+
+    /// The snapshot in use.
+    #[must_use]
+    pub fn snapshot(&self) -> &MechanismSnapshot {
+        &self.snapshot
+    }
+
+    /// Forces of the last solve, N, one for each row of the snapshot.
+    #[must_use]
+    pub fn lambda(&self) -> &[f64] {
+        &self.lambda[..self.snapshot.row_count]
+    }
+
+    /// Lets go of everything: no contact until the next snapshot.
+    pub fn release(&mut self) {
+        self.snapshot.block_count = 0;
+        self.snapshot.row_count = 0;
+    }
+
+    /// Takes a sound snapshot over: forces and gaps of constraints known from the last one go on, what is left of the
+    /// difference fades.
+    pub fn adopt(&mut self, new: &MechanismSnapshot, pose: &Pose, now: MonoNs) {
+        let old_count = self.snapshot.block_count;
+        let (old_blocks, old_lambda, old_gaps) = (self.blocks, self.lambda, self.gaps);
+        let first = self.snapshot.stamp.sequence == 0;
+        self.copy_used(new);
+        for index in 0..new.block_count {
+            let block = new.blocks[index];
+            let rows = block.range();
+            let same = |other: &Block| other.id == block.id && other.law.rows() == block.law.rows();
+            // Constraints mostly keep their place; look there first.
+            let found = if index < old_count && same(&old_blocks[index]) {
+                Some(index)
+            } else {
+                old_blocks[..old_count].iter().position(same)
+            };
+            let source = found.map_or(&new.lambda[rows.clone()], |at| &old_lambda[old_blocks[at].range()]);
+            self.lambda[rows].copy_from_slice(source);
+            self.gaps[index] = found.map_or(f64::NAN, |at| old_gaps[at]);
+        }
+        let age_s = now.seconds_after(new.stamp.at);
+        for index in 0..new.block_count {
+            let row = self.blocks[index].first;
+            let gap = self.row_gap(row, pose, age_s) + self.scene_part(row, &self.lambda);
+            let known = self.gaps[index];
+            // A constraint that is new may start overlapping; it then lets go of the overlap gently. Not at the first
+            // snapshot: there is nothing to be blended from.
+            let offset = if known.is_nan() { (-gap).max(0.0) } else { known - gap };
+            self.offsets[index] = if first && known.is_nan() { 0.0 } else { offset };
+        }
+        self.fade_from = now;
+    }
+
+    fn copy_used(&mut self, new: &MechanismSnapshot) {
+        let own = &mut *self.snapshot;
+        own.stamp = new.stamp;
+        own.step_s = new.step_s;
+        own.pose_world_tool = new.pose_world_tool;
+        own.block_count = new.block_count;
+        own.row_count = new.row_count;
+        own.dropped = new.dropped;
+        own.rows[..new.row_count].copy_from_slice(new.rows());
+        self.rigid_scene = true;
+        for row in 0..new.row_count {
+            let source = new.compliance_row(row);
+            own.compliance[row * MAX_ROWS..][..new.row_count].copy_from_slice(source);
+            self.rigid_scene &= source.iter().all(|x| *x == 0.0);
+        }
+        for index in 0..new.block_count {
+            let mut block = new.blocks[index];
+            if let Law::Contact { compliance, .. } = &mut block.law {
+                *compliance += self.contact_compliance;
+            }
+            self.blocks[index] = block;
+        }
+    }
+
+    /// Violation of a row with the tool at `pose`, without any force.
+    fn row_gap(&self, row: usize, pose: &Pose, age_s: f64) -> f64 {
+        let row = &self.snapshot.rows[row];
+        let position = match row.kind {
+            RowKind::Scene => 0.0,
+            RowKind::Point => row.direction.dot(&(pose.translation.vector + pose.rotation * row.point_tool)),
+            RowKind::Rotation => {
+                let built = &self.snapshot.pose_world_tool.rotation;
+                row.direction.dot(&(built * log_so3(&(built.inverse() * pose.rotation))))
+            }
+        };
+        position - row.offset + row.drift * age_s
+    }
+
+    /// `(W λ)` of a row, the scene's part alone.
+    fn scene_part(&self, row: usize, lambda: &[f64; MAX_ROWS]) -> f64 {
+        if self.rigid_scene {
+            return 0.0;
+        }
+        dot(self.snapshot.compliance_row(row), &lambda[..self.snapshot.row_count])
+    }
+
+    /// Solves for the forces of this tick.
+    pub fn solve(&mut self, motion: &ToolMotion, settings: &Settings, tick: &Tick<'_>) -> LocalReport {
+        let rows = self.snapshot.row_count;
+        if rows == 0 {
+            return LocalReport {
+                sound: true,
+                outcome: Outcome { converged: true, ..Outcome::default() },
+                ..LocalReport::default()
+            };
+        }
+        self.place_rows(motion);
+        self.fill_free(motion, tick.began);
+        for (column, row) in self.yielding.iter_mut().zip(&self.jacobian[..rows]) {
+            *column = motion.inverse * row * motion.period_s;
+        }
+        let blocks = &self.blocks[..self.snapshot.block_count];
+        let (free, lambda) = (&self.free[..rows], &mut self.lambda[..rows]);
+        let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
+        let scene = (!self.rigid_scene).then_some(&self.snapshot.compliance[..]);
+        let mut compliance = ToolCompliance::new(tool, scene, free, &mut *self.own, lambda);
+        let stop = || tick.solve_time_is_up();
+        let outcome = sweep(&mut compliance, blocks, largest(free), lambda, settings, stop);
+        if !lambda.iter().all(|x| x.is_finite()) {
+            lambda.fill(0.0);
+            return LocalReport { outcome, ..LocalReport::default() };
+        }
+        let mut report = LocalReport { outcome, sound: true, ..LocalReport::default() };
+        for (row, force) in self.jacobian.iter().zip(lambda.iter()) {
+            report.wrench += row * *force;
+        }
+        for (block, gap) in blocks.iter().zip(&mut self.gaps) {
+            *gap = compliance.violation(block.first, lambda);
+            if matches!(block.law, Law::Contact { .. }) {
+                report.contacts += u32::from(lambda[block.first] > 0.0);
+                report.penetration_m = report.penetration_m.max(-*gap);
+            }
+        }
+        report
+    }
+
+    /// Jacobian of each row at the tool's pose.
+    fn place_rows(&mut self, motion: &ToolMotion) {
+        let rotation = motion.pose.rotation;
+        for (row, jacobian) in self.snapshot.rows().iter().zip(self.jacobian.iter_mut()) {
+            let local: Vec3 = rotation.inverse_transform_vector(&row.direction);
+            *jacobian = match row.kind {
+                RowKind::Scene => Vec6::zeros(),
+                RowKind::Point => join(&row.direction, &row.point_tool.cross(&local)),
+                RowKind::Rotation => join(&Vec3::zeros(), &local),
+            };
+        }
+    }
+
+    fn fill_free(&mut self, motion: &ToolMotion, now: MonoNs) {
+        // Negative while the step that the snapshot ends is still under way: the scene is then followed backwards.
+        let age_s = now.seconds_after(self.snapshot.stamp.at);
+        let fading = 1.0 - now.since(self.fade_from) as f64 / NS_PER_S as f64 / self.fade_s;
+        for index in 0..self.snapshot.block_count {
+            let block = self.blocks[index];
+            for row in block.range() {
+                let speed = self.jacobian[row].dot(&motion.free);
+                let sliding = matches!(block.law, Law::Contact { .. }) && row > block.first;
+                self.free[row] = if sliding {
+                    let drift: &Row = &self.snapshot.rows[row];
+                    motion.period_s * (speed + drift.drift)
+                        - self.scene_part(row, &self.lambda)
+                        - block.law.compliance() * self.lambda[row]
+                } else {
+                    self.row_gap(row, &motion.pose, age_s) + motion.lead_s * speed
+                };
+            }
+            self.free[block.first] += fading.max(0.0) * self.offsets[index];
+        }
+    }
+
+    /// Takes the recoil of the midpoint rule out of the proxy's velocity. A contact that stops the midpoint, `V̂_n = 0`,
+    /// leaves `V_{k+1} = −V_k`: right for the energy, but the proxy would hammer on the surface. The impulses of the tick
+    /// are found again with the contact law on the velocity at its end; kept only if that takes kinetic energy out.
+    pub fn settle(&mut self, twist: &Twist, inverse_mass: &Mat6, period_s: f64) -> Twist {
+        let mut blocks = [self.blocks[0]; MAX_BLOCKS];
+        let mut done = [0.0; MAX_ROWS];
+        let (mut count, mut rows, mut recoil) = (0, 0, 0.0_f64);
+        for block in &self.blocks[..self.snapshot.block_count] {
+            let touching = self.snapshot.rows[block.first].kind == RowKind::Point && self.lambda[block.first] > 0.0;
+            if let (Law::Contact { friction, .. }, true) = (block.law, touching) {
+                for k in 0..3 {
+                    let from = block.first + k;
+                    self.jacobian[rows + k] = self.jacobian[from];
+                    done[rows + k] = self.lambda[from] * period_s;
+                    self.free[rows + k] = self.jacobian[from].dot(twist) + self.snapshot.rows[from].drift;
+                }
+                recoil = recoil.max(self.free[rows].abs());
+                blocks[count] = Block { id: block.id, first: rows, law: Law::Contact { friction, compliance: 0.0 } };
+                count += 1;
+                rows += 3;
+            }
+        }
+        if recoil < 1e-6 {
+            return *twist;
+        }
+        let mut given = Vec6::zeros();
+        for (row, column) in self.yielding[..rows].iter_mut().enumerate() {
+            *column = inverse_mass * self.jacobian[row];
+            given += *column * done[row];
+        }
+        for row in 0..rows {
+            self.free[row] -= self.jacobian[row].dot(&given);
+        }
+        let mut impulse = done;
+        let (blocks, free) = (&blocks[..count], &self.free[..rows]);
+        let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
+        let mut compliance = ToolCompliance::new(tool, None, free, &mut *self.own, &impulse[..rows]);
+        // Whatever takes energy out will do, and the next tick goes on from there: a few sweeps are enough.
+        let settings = Settings { iterations: 5, tolerance: 1e-3, relaxation: 1.2 };
+        sweep(&mut compliance, blocks, largest(free), &mut impulse[..rows], &settings, || false);
+        let mut change = Vec6::zeros();
+        for row in 0..rows {
+            change += self.jacobian[row] * (impulse[row] - done[row]);
+        }
+        let velocity = inverse_mass * change;
+        let settled = twist + velocity;
+        // Kinetic energy changes by p·(V + ½ M⁻¹ p).
+        let taken = change.dot(&(twist + velocity * 0.5));
+        if taken <= 0.0 && settled.iter().all(|x| x.is_finite()) { settled } else { *twist }
+    }
+}

@@ -1,0 +1,38 @@
+//! The haptic tick: from the handle's pose to the force on the hand, once per millisecond.
+//!
+//! Thread: haptic (RT). [`thread`] holds the loop; everything else is pure and takes its time from [`crate::shared::Tick`].
+//!
+//! Stages of [`tick`] (the numbers are those in the code and in docs/realtime.md):
+//!
+//! 1. read: is the sample sound, how fast does the handle move
+//! 2. map: handle into the scene (scale, placement, clutch)
+//! 3. take: newest mechanism; refuse, hold, fade or blend it
+//! 4. couple: proxy, coupling and the local mechanism solve give the wrench on the hand
+//! 5. gate: operating state and ramp
+//! 6. account: energy that crossed the handle, budget for the coming interval
+//! 7. limit: the only maker of a `SafeForce`
+//! 8. report: tool for the simulation, record for the logger
+
+#![cfg_attr(not(test), deny(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros))]
+#![forbid(unsafe_code)]
+
+mod clutch;
+mod compliance;
+mod coupling;
+mod gate;
+mod ledger;
+mod local;
+mod model;
+mod record;
+mod state;
+pub mod thread;
+
+pub use clutch::Clutch;
+pub use coupling::{Coupling, SpringDamper};
+pub use gate::{Command, Gate, Trip};
+pub use ledger::{Account, Ledger, MAX_LATENCY_TICKS};
+pub use local::{LocalMechanism, LocalReport};
+pub use model::{HapticModel, LOCAL_SOLVER, Policy, ToolModel};
+pub use record::TickRecord;
+pub use state::{HapticState, MOTION_BANDWIDTH_HZ, tick};
+pub use thread::{HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};

@@ -1,0 +1,91 @@
+//! What does not change while a scene runs.
+//!
+//! Thread: any (plain data).
+
+use super::Coupling;
+use crate::device::{Limits, Mechanics};
+use crate::math::{Mapping, Pose};
+use crate::mechanism::pmi::RigidInertia;
+use crate::mechanism::solver::Settings;
+
+/// Bounds of the local solve as shipped. A violation of a millionth of the largest gap, some nanometres, is far below what
+/// a hand can feel; most ticks start from the forces of the tick before and need a few sweeps.
+pub const LOCAL_SOLVER: Settings = Settings { iterations: 50, tolerance: 1e-6, relaxation: 1.1 };
+
+/// The body that touches the scene in the operator's stead.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolModel {
+    /// Mass and inertia of the proxy. Light is transparent; passive midpoint integration keeps any mass stable.
+    pub inertia: RigidInertia,
+    /// Where it stands before the first sample.
+    pub start: Pose,
+}
+
+/// How the tick answers what can go wrong. Times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Policy {
+    /// A mechanism older than this many of its own steps (at least [`Policy::hold_least_s`]) is stale.
+    pub hold_steps: f64,
+    /// Least time a mechanism is held before it counts as stale.
+    pub hold_least_s: f64,
+    /// From stale to no force.
+    pub fade_s: f64,
+    /// Over which a new mechanism takes the place of the old one.
+    pub blend_s: f64,
+    /// From enable to full force.
+    pub ramp_s: f64,
+    /// The ramp starts only when the computed force is below this, N (and a tenth of it in N·m).
+    pub small_force_n: f64,
+    /// Time without a sample after which the device counts as lost: a latched fault.
+    pub device_lost_s: f64,
+    /// Overruns in a row that make a latched fault.
+    pub overruns_trip: u32,
+    /// A jump of the handle between two samples beyond this speed is not believed, m/s.
+    pub jump_m_per_s: f64,
+    /// Keep the energy bound (time-domain passivity control). Off only to study what it prevents.
+    pub passivity: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            hold_steps: 3.0,
+            hold_least_s: 0.05,
+            fade_s: 0.1,
+            blend_s: 0.01,
+            ramp_s: 0.5,
+            small_force_n: 0.5,
+            device_lost_s: 0.02,
+            overruns_trip: 10,
+            jump_m_per_s: 20.0,
+            passivity: true,
+        }
+    }
+}
+
+/// Everything the tick needs to know that does not change.
+#[derive(Clone, Copy, Debug)]
+pub struct HapticModel {
+    /// What may be done to the hand: the device's limits, tightened by the scene.
+    pub limits: Limits,
+    /// How the device moves.
+    pub mechanics: Mechanics,
+    /// The device measures rotation; without it the tool keeps its start orientation.
+    pub rotation_sensed: bool,
+    /// The device can apply torque.
+    pub rotation_actuated: bool,
+    /// Nominal rate of the loop, Hz.
+    pub rate_hz: f64,
+    /// Device to scene.
+    pub mapping: Mapping,
+    /// Button (bit number) that lifts the tool off the handle to re-centre it, if any.
+    pub clutch_button: Option<u8>,
+    /// What hangs between handle and proxy.
+    pub coupling: Coupling,
+    /// The proxy.
+    pub tool: ToolModel,
+    /// What to do when things go wrong.
+    pub policy: Policy,
+    /// Bounds of the local solve.
+    pub solver: Settings,
+}

@@ -1,0 +1,80 @@
+//! What one tick leaves behind for the logger.
+//!
+//! Thread: written by haptic (RT), read by whoever logs.
+
+use super::Account;
+use crate::device::HandForce;
+use crate::math::{Pose, Vec3};
+use crate::shared::lifecycle::State;
+use crate::shared::{Faults, MonoNs};
+
+/// One tick, in full.
+#[derive(Clone, Copy, Debug)]
+pub struct TickRecord {
+    /// Tick number.
+    pub index: u64,
+    /// When it was due.
+    pub due: MonoNs,
+    /// How late it began, ns.
+    pub lateness_ns: u64,
+    /// How long it took until the force was known, ns.
+    pub compute_ns: u64,
+    /// What went wrong.
+    pub faults: Faults,
+    /// Operating state.
+    pub state: State,
+    /// Share of the computed force let through.
+    pub gain: f64,
+    /// Handle, device frame.
+    pub pose_device_handle: Pose,
+    /// Its velocity, device frame.
+    pub velocity: Vec3,
+    /// Handle in the scene.
+    pub pose_world_handle: Pose,
+    /// Proxy in the scene.
+    pub pose_world_tool: Pose,
+    /// Force sent to the device.
+    pub force: HandForce,
+    /// Force computed, before gate and limiter.
+    pub wanted: HandForce,
+    /// Contacts that carried force.
+    pub contacts: u32,
+    /// Deepest overlap of proxy and scene, m.
+    pub penetration_m: f64,
+    /// Sweeps of the local solver.
+    pub iterations: u32,
+    /// Its residual.
+    pub residual: f64,
+    /// Age of the mechanism, ns.
+    pub snapshot_age_ns: u64,
+    /// Energy.
+    pub account: Account,
+}
+
+impl TickRecord {
+    /// A record of nothing, with everything at `pose`.
+    #[must_use]
+    pub fn empty(pose: Pose) -> Self {
+        Self {
+            index: 0,
+            due: MonoNs(0),
+            lateness_ns: 0,
+            compute_ns: 0,
+            faults: Faults::NONE,
+            state: State::Disabled,
+            gain: 0.0,
+            pose_device_handle: Pose::identity(),
+            velocity: Vec3::zeros(),
+            pose_world_handle: pose,
+            pose_world_tool: pose,
+            force: HandForce::zero(),
+            wanted: HandForce::zero(),
+            contacts: 0,
+            penetration_m: 0.0,
+            iterations: 0,
+            residual: 0.0,
+            snapshot_age_ns: 0,
+            account: Account::default(),
+        }
+    }
+}

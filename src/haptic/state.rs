@@ -1,0 +1,453 @@
+//! The tick: see the stages in the module's head.
+//!
+//! Thread: haptic (RT).
+
+use super::coupling::Channels;
+use super::local::ToolMotion;
+use super::{
+    Clutch, Command, Coupling, Gate, HapticModel, Ledger, LocalMechanism, LocalReport, SpringDamper, TickRecord, Trip,
+};
+use crate::device::{Fit, HandForce, HandMotion, HandObserver, HandSample, Limiter, SafeForce, VelocityEstimator};
+use crate::math::{Mat6, Pose, Rot, Twist, Vec3, Vec6, Wrench, displacement, join, pose_is_sound, split};
+use crate::mechanism::MechanismSnapshot;
+use crate::mechanism::pmi::{self, Coriolis, Gravity, RigidBody};
+use crate::shared::lifecycle::Guard;
+use crate::shared::{CouplingLink, Faults, MonoNs, NS_PER_S, Stamp, Tick, ToolSample};
+
+/// Bandwidth of the observer that tells the couplings how fast the handle moves, Hz. Measured on the stability map: a hand
+/// adds mass the observer does not know of, and above 40 Hz it takes that for motion; below 10 Hz the hand's own pushes
+/// are noticed late.
+pub const MOTION_BANDWIDTH_HZ: f64 = 20.0;
+
+/// Everything that changes from tick to tick. Made once; nothing in it allocates afterwards.
+pub struct HapticState {
+    // 1 read
+    velocity: VelocityEstimator,
+    observer: HandObserver,
+    last_sample: Option<HandSample>,
+    /// Time without a sample that could be believed.
+    silent_ns: u64,
+    /// Time in which the handle went unseen; a jump is seen.
+    unseen_ns: u64,
+    // 2 map
+    clutch: Clutch,
+    // 3 take
+    local: LocalMechanism,
+    seen: u64,
+    presence: f64,
+    // 4 couple
+    proxy: RigidBody,
+    inverse_mass: Mat6,
+    channels: Channels,
+    // 5 gate
+    gate: Gate,
+    command: Command,
+    overruns: u32,
+    // 6 account, 7 limit
+    ledger: Ledger,
+    limiter: Limiter,
+    // 8 report
+    tool: ToolSample,
+    record: TickRecord,
+}
+
+impl HapticState {
+    /// At rest, disabled, nothing touched.
+    #[must_use]
+    pub fn new(model: &HapticModel, spec: &crate::device::DeviceSpec) -> Self {
+        let pose = model.tool.start;
+        let contact_compliance = match model.coupling {
+            Coupling::Direct { stiffness, .. } => 1.0 / stiffness,
+            _ => 0.0,
+        };
+        let bandwidth_hz = match model.coupling {
+            Coupling::Transparent { bandwidth_hz, .. } => bandwidth_hz,
+            _ => MOTION_BANDWIDTH_HZ,
+        };
+        let ledger = Ledger::new(&model.limits, &model.mechanics);
+        let mut inverse_mass = model.tool.inertia.inverse_matrix();
+        if !model.rotation_sensed {
+            lock(&mut inverse_mass);
+        }
+        Self {
+            velocity: VelocityEstimator::new(Fit::Best, model.mechanics.quantum),
+            observer: HandObserver::new(spec, bandwidth_hz),
+            last_sample: None,
+            silent_ns: 0,
+            unseen_ns: 0,
+            clutch: Clutch::new(model.mapping),
+            local: LocalMechanism::new(contact_compliance, model.policy.blend_s),
+            seen: 0,
+            presence: 0.0,
+            proxy: RigidBody::new(model.tool.inertia, Gravity::NONE, Coriolis::Start, pose, Twist::zeros()),
+            inverse_mass,
+            channels: Channels::new(model, bandwidth_hz),
+            gate: Gate::default(),
+            command: Command::default(),
+            overruns: 0,
+            limiter: Limiter::new(model.limits),
+            tool: ToolSample::at_rest(pose),
+            record: TickRecord::empty(pose),
+            ledger,
+        }
+    }
+
+    /// Hands a command to the gate at the next tick.
+    pub fn command(&mut self, command: Command) {
+        self.command = command;
+    }
+
+    /// Takes note that the device did not take the force of this tick: it may still hold the one before.
+    pub fn unheard(&mut self) {
+        let held = self.ledger.unheard();
+        self.observer.sent(&held);
+        self.channels.sent(&held);
+        self.record.faults.set(Faults::DEVICE_SILENT);
+    }
+
+    /// The tool as the simulation should know it.
+    #[must_use]
+    pub fn tool(&self) -> &ToolSample {
+        &self.tool
+    }
+
+    /// What the last tick did.
+    #[must_use]
+    pub fn record(&self) -> &TickRecord {
+        &self.record
+    }
+
+    /// Operating state and ramp.
+    #[must_use]
+    pub fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// The energy account.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The local mechanism.
+    #[must_use]
+    pub fn local(&self) -> &LocalMechanism {
+        &self.local
+    }
+}
+
+/// Handle in the scene, for one tick.
+#[derive(Clone, Copy)]
+struct Handle {
+    pose: Pose,
+    twist: Twist,
+    rotation_device: Rot,
+    motion: HandMotion,
+    /// Force of the hand on the proxy: what it would take to move the handle if it were the proxy; zero but for the
+    /// transparent coupling.
+    external: Wrench,
+}
+
+/// One tick. `sample` is `None` when the device gave nothing. Pure: the outcome depends on the arguments alone, but for
+/// where the time bound cuts a solve short.
+pub fn tick(
+    model: &HapticModel,
+    state: &mut HapticState,
+    sample: Option<HandSample>,
+    snapshot: &MechanismSnapshot,
+    tick: &mut Tick<'_>,
+) -> SafeForce {
+    let mut faults = Faults::NONE;
+    let overrun = tick.skipped > 0 || tick.lateness_ns() as f64 > tick.period_s * NS_PER_S as f64;
+    faults.set_if(Faults::OVERRUN, overrun);
+    state.overruns = if overrun { state.overruns + 1 } else { 0 };
+    if state.overruns >= model.policy.overruns_trip {
+        state.gate.trip(Trip::Deadline);
+    }
+    // 1 read
+    let Some(sample) = believe(model, state, sample, tick, &mut faults) else {
+        return silent(model, state, tick, faults);
+    };
+    // 2 map
+    let handle = map(model, state, &sample);
+    // 3 take
+    take(model, state, snapshot, tick, &mut faults);
+    // 4 couple
+    let (on_hand, report) = couple(model, state, &handle, tick);
+    faults.set_if(Faults::SOLVER_BOUNDED, report.sound && !report.outcome.converged);
+    if !report.sound {
+        faults.set(Faults::SOLVER_FAILED);
+        state.gate.trip(Trip::Solver);
+    }
+    let wrench = if report.sound { on_hand * state.presence } else { Wrench::zeros() };
+    let (force, torque) = state.clutch.mapping().wrench_to_hand(&wrench, &handle.rotation_device);
+    let torque = if model.rotation_actuated { torque } else { Vec3::zeros() };
+    let wanted = HandForce { force, torque };
+    // 5 gate
+    let guard = Guard { homed: sample.homed, cause_persists: overrun };
+    state.gate.obey(&state.command, guard);
+    let gated = if wanted.is_finite() {
+        state.gate.pass(wanted, &model.policy, tick.period_s)
+    } else {
+        faults.set(Faults::FORCE_INVALID);
+        state.gate.trip(Trip::Solver);
+        HandForce::zero()
+    };
+    // 6 account
+    state.ledger.observe(&sample.pose_device_handle, tick.period_s, &mut faults);
+    let budget = state.ledger.budget(tick.period_s);
+    // 7 limit
+    let budget = model.policy.passivity.then_some(&budget);
+    let safe = if state.gate.gain() > 0.0 {
+        state.limiter.limit(gated, &handle.motion, budget, tick.period_s, &mut faults)
+    } else {
+        state.limiter.zero()
+    };
+    state.ledger.commit(&safe);
+    state.observer.sent(safe.get());
+    state.channels.sent(safe.get());
+    // 8 report
+    publish(model, state, &sample, &handle, tick);
+    state.record.wanted = wanted;
+    state.record.contacts = report.contacts;
+    state.record.penetration_m = report.penetration_m;
+    state.record.iterations = report.outcome.iterations;
+    state.record.residual = report.outcome.residual;
+    close(state, &safe, tick, faults);
+    safe
+}
+
+/// Stage 1: the sample, if it can be believed.
+fn believe(
+    model: &HapticModel,
+    state: &mut HapticState,
+    sample: Option<HandSample>,
+    tick: &Tick<'_>,
+    faults: &mut Faults,
+) -> Option<HandSample> {
+    let period_ns = (tick.period_s * NS_PER_S as f64) as u64;
+    let sound = sample.filter(|sample| pose_is_sound(&sample.pose_device_handle));
+    let Some(mut sample) = sound else {
+        faults.set(if sample.is_none() { Faults::DEVICE_SILENT } else { Faults::DEVICE_INVALID });
+        state.silent_ns += period_ns;
+        state.unseen_ns += period_ns;
+        return None;
+    };
+    // A place out of reach is not believed however long it is reported: counts were lost, and the device must be homed.
+    let since_s = (1 + tick.skipped) as f64 * tick.period_s + state.unseen_ns as f64 / NS_PER_S as f64;
+    let reach = model.policy.jump_m_per_s * since_s;
+    let way =
+        |last: HandSample| sample.pose_device_handle.translation.vector - last.pose_device_handle.translation.vector;
+    if state.last_sample.is_some_and(|last| way(last).norm() > reach) {
+        faults.set(Faults::DEVICE_INVALID);
+        state.silent_ns += period_ns;
+        return None;
+    }
+    if !model.rotation_sensed {
+        sample.pose_device_handle.rotation = Rot::identity();
+    }
+    if state.silent_ns > 0 {
+        state.velocity.reset();
+        state.observer.reset();
+        (state.silent_ns, state.unseen_ns) = (0, 0);
+    }
+    state.last_sample = Some(sample);
+    Some(sample)
+}
+
+/// A tick without a believable sample: zero force, and a latched fault if it goes on.
+fn silent(model: &HapticModel, state: &mut HapticState, tick: &Tick<'_>, faults: Faults) -> SafeForce {
+    if state.silent_ns as f64 > model.policy.device_lost_s * NS_PER_S as f64 {
+        state.gate.trip(Trip::DeviceLost);
+        // Where the handle comes back is not known: believe the first sound sample then.
+        state.last_sample = None;
+    }
+    state.gate.obey(&state.command, Guard { homed: false, cause_persists: true });
+    state.ledger.observe_nothing(tick.period_s);
+    let safe = state.limiter.zero();
+    state.ledger.commit(&safe);
+    state.observer.sent(safe.get());
+    state.channels.sent(safe.get());
+    let record = &mut state.record;
+    record.wanted = HandForce::zero();
+    (record.contacts, record.iterations) = (0, 0);
+    (record.penetration_m, record.residual) = (0.0, 0.0);
+    close(state, &safe, tick, faults);
+    safe
+}
+
+/// Stage 2: the handle in the scene.
+fn map(model: &HapticModel, state: &mut HapticState, sample: &HandSample) -> Handle {
+    let pose_device_handle = &sample.pose_device_handle;
+    let motion = state.velocity.update(sample.stamp.at, pose_device_handle);
+    let observed = state.observer.update(pose_device_handle);
+    let push = state.channels.push(&observed, &pose_device_handle.rotation);
+    let held = model.clutch_button.is_some_and(|bit| sample.buttons >> bit & 1 == 1);
+    let pose = state.clutch.apply(pose_device_handle, held);
+    let mapping = state.clutch.mapping();
+    let rotation_device = pose_device_handle.rotation;
+    // The coupling takes the observer's velocity: it knows what the motors do, so it does not lag behind them.
+    let seen = observed.motion;
+    let twist =
+        if held { Twist::zeros() } else { mapping.twist_to_scene(&seen.linear, &seen.angular, &rotation_device) };
+    let external = match model.coupling {
+        Coupling::Transparent { .. } if !held => mapping.wrench_to_scene(&push.force, &push.torque, &rotation_device),
+        _ => Wrench::zeros(),
+    };
+    Handle { pose, twist, rotation_device, motion, external }
+}
+
+/// Stage 3: the newest mechanism, if it is new, whole and not too old.
+fn take(
+    model: &HapticModel,
+    state: &mut HapticState,
+    snapshot: &MechanismSnapshot,
+    tick: &Tick<'_>,
+    faults: &mut Faults,
+) {
+    if snapshot.stamp.sequence != state.seen {
+        state.seen = snapshot.stamp.sequence;
+        if snapshot.is_sound() {
+            state.local.adopt(snapshot, state.proxy.pose(), tick.began);
+        } else {
+            faults.set(Faults::SNAPSHOT_INVALID);
+        }
+    }
+    let current = state.local.snapshot();
+    faults.set_if(Faults::SNAPSHOT_OVERFULL, current.dropped > 0);
+    let missing = current.stamp.sequence == 0;
+    let hold_s = (model.policy.hold_steps * current.step_s).max(model.policy.hold_least_s);
+    let stale = current.stamp.age(tick.began) as f64 > hold_s * NS_PER_S as f64;
+    faults.set_if(Faults::SNAPSHOT_MISSING, missing);
+    faults.set_if(Faults::SNAPSHOT_STALE, !missing && stale);
+    let step = tick.period_s / model.policy.fade_s.max(tick.period_s);
+    if missing || stale {
+        state.presence = (state.presence - step).max(0.0);
+        if state.presence == 0.0 {
+            state.local.release();
+        }
+    } else {
+        state.presence = (state.presence + step).min(1.0);
+    }
+}
+
+/// Stage 4: wrench on the hand, in the scene.
+fn couple(model: &HapticModel, state: &mut HapticState, handle: &Handle, tick: &Tick<'_>) -> (Wrench, LocalReport) {
+    match model.coupling {
+        Coupling::Spring(spring) => {
+            let (on_proxy, report) = proxy_step(model, state, handle, &spring, tick);
+            (-on_proxy, report)
+        }
+        Coupling::Transparent { spring, .. } => {
+            let (on_proxy, report) = proxy_step(model, state, handle, &spring, tick);
+            (state.channels.resist(&report.wrench, &on_proxy) - on_proxy, report)
+        }
+        Coupling::Direct { stiffness, damping } => {
+            let motion = ToolMotion {
+                pose: handle.pose,
+                free: handle.twist,
+                inverse: Mat6::zeros(),
+                period_s: tick.period_s,
+                lead_s: 0.5 * tick.period_s + damping / stiffness,
+            };
+            let report = state.local.solve(&motion, &model.solver, tick);
+            state.proxy.place(handle.pose, handle.twist);
+            (report.wrench, report)
+        }
+    }
+}
+
+/// Moves the proxy by one tick; gives the wrench of the coupling on it.
+fn proxy_step(
+    model: &HapticModel,
+    state: &mut HapticState,
+    handle: &Handle,
+    spring: &SpringDamper,
+    tick: &Tick<'_>,
+) -> (Wrench, LocalReport) {
+    if !state.gate.state().allows_force() && state.gate.gain() == 0.0 {
+        // Nothing is rendered: the proxy stays with the handle, so that enabling starts without a stretched spring.
+        state.proxy.place(handle.pose, handle.twist);
+    }
+    let coupling = pmi::Coupling {
+        damping: Mat6::from_diagonal(&Vec6::from(spring.damping)),
+        stiffness: Mat6::from_diagonal(&Vec6::from(spring.stiffness)),
+        displacement: displacement(&handle.pose, state.proxy.pose()),
+        anchor_twist: handle.twist,
+    };
+    let Some(mut step) = state.proxy.prepare(&handle.external, Some(&coupling), tick.period_s) else {
+        return (Wrench::zeros(), LocalReport::default());
+    };
+    if !model.rotation_sensed {
+        lock_rotation(&mut step);
+    }
+    let motion = ToolMotion {
+        pose: *state.proxy.pose(),
+        free: step.free,
+        inverse: step.inverse,
+        period_s: tick.period_s,
+        lead_s: tick.period_s,
+    };
+    let report = state.local.solve(&motion, &model.solver, tick);
+    let midpoint = step.free + step.inverse * report.wrench;
+    state.proxy.finish(&step, &midpoint);
+    if report.contacts > 0 {
+        let settled = state.local.settle(state.proxy.twist(), &state.inverse_mass, tick.period_s);
+        state.proxy.strike(settled);
+    }
+    (coupling.wrench(&midpoint, tick.period_s), report)
+}
+
+/// A tool on a device without rotation keeps its orientation: no torque turns it.
+fn lock_rotation(step: &mut pmi::RigidStep) {
+    lock(&mut step.inverse);
+    let (linear, _) = split(&step.free);
+    step.free = join(&linear, &Vec3::zeros());
+}
+
+/// Takes rotation out of a compliance.
+fn lock(inverse: &mut Mat6) {
+    inverse.fixed_view_mut::<3, 6>(3, 0).fill(0.0);
+    inverse.fixed_view_mut::<6, 3>(0, 3).fill(0.0);
+}
+
+/// Stage 8: the tool for the simulation.
+fn publish(model: &HapticModel, state: &mut HapticState, sample: &HandSample, handle: &Handle, tick: &Tick<'_>) {
+    let link = match model.coupling {
+        Coupling::Spring(spring) | Coupling::Transparent { spring, .. } => {
+            CouplingLink::Spring { stiffness: spring.stiffness, damping: spring.damping }
+        }
+        Coupling::Direct { stiffness, .. } => CouplingLink::Rigid { contact_compliance: 1.0 / stiffness },
+    };
+    state.tool = ToolSample {
+        stamp: Stamp { sequence: tick.index, at: tick.began },
+        pose_world_tool: *state.proxy.pose(),
+        twist_tool: *state.proxy.twist(),
+        pose_world_handle: handle.pose,
+        twist_handle: handle.twist,
+        wrench_external: handle.external,
+        link,
+        buttons: sample.buttons,
+    };
+    let record = &mut state.record;
+    record.pose_device_handle = sample.pose_device_handle;
+    record.velocity = handle.motion.linear;
+    record.pose_world_handle = handle.pose;
+    record.pose_world_tool = *state.proxy.pose();
+}
+
+/// Stage 8: the record.
+fn close(state: &mut HapticState, safe: &SafeForce, tick: &Tick<'_>, faults: Faults) {
+    let now: MonoNs = tick.now();
+    let record = &mut state.record;
+    record.index = tick.index;
+    record.due = tick.due;
+    record.lateness_ns = tick.lateness_ns();
+    record.compute_ns = now.since(tick.began);
+    record.faults = faults;
+    record.state = state.gate.state();
+    record.gain = state.gate.gain();
+    record.force = *safe.get();
+    record.snapshot_age_ns = state.local.snapshot().stamp.age(tick.began);
+    record.account = *state.ledger.account();
+}

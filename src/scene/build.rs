@@ -1,0 +1,340 @@
+//! A scene and a device become the models the threads run on; what does not go together is found here.
+//!
+//! Thread: cold.
+//!
+//! Rule of limits: whatever the scene says, each limit of the result is the smaller of the scene's and the device's.
+//! Stiffness and damping are compared as the hand feels them: with motion scale `s` and force scale `g` a scene stiffness
+//! `K` is `g s² K` in the hand, an angular one `g K` (`math::Mapping`).
+
+use super::overlap::overlap_m;
+use super::spec::{SceneSpec, Weight};
+use super::task::{Condition, Goal, TaskWatcher};
+use crate::device::operator::{Action, Phase, Script, Skill, Until};
+use crate::device::{DeviceSpec, Limits};
+use crate::files::{Problem, Problems, Report};
+use crate::geometry::MassProperties;
+use crate::haptic::{HapticModel, Policy, ToolModel};
+use crate::math::{Mapping, Pose};
+use crate::mechanism::pmi::RigidInertia;
+use crate::mechanism::solver::Settings;
+use crate::sim::{BodyModel, Motion, SimModel};
+
+/// Bounds of the solve in a tick. A residual of 10⁻⁶ of the largest violation, some tenths of a millimetre, is far below
+/// what can be felt, and the next tick goes on from there.
+const HAPTIC_SOLVER: Settings = Settings { iterations: 60, tolerance: 1e-6, relaxation: 1.3 };
+
+/// Steps in which nothing may cross the margin: a snapshot is in use until the one after it is made.
+const MARGIN_STEPS: f64 = 2.0;
+/// Least margin chosen here, m.
+const MARGIN_LEAST_M: f64 = 2e-3;
+
+/// Everything a run of a scene on a device needs.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// For the simulation thread.
+    pub sim: SimModel,
+    /// For the haptic thread.
+    pub haptic: HapticModel,
+    /// Device to scene, as in `haptic`.
+    pub mapping: Mapping,
+    /// Where the handle of a simulated device starts, in its base frame, so that the tool is where the scene says.
+    pub handle_start: Pose,
+    /// What the simulated operator does.
+    pub script: Script,
+    /// How well.
+    pub skill: Skill,
+    /// Seed when none is asked for.
+    pub seed: u64,
+    /// What counts as success.
+    pub goals: Vec<Goal>,
+    /// Time in which it must be achieved, s.
+    pub timeout_s: f64,
+    /// What is unwise but possible.
+    pub warnings: Report,
+}
+
+impl Built {
+    /// A watcher of this scene's goals, at the start.
+    #[must_use]
+    pub fn watcher(&self) -> TaskWatcher {
+        TaskWatcher::new(&self.goals, self.timeout_s, &self.sim)
+    }
+}
+
+/// Puts a scene on a device.
+///
+/// # Errors
+/// A [`Report`] on the scene's file with every reason why the two do not go together.
+pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
+    let mut check = Check { spec, device, problems: Problems::default() };
+    let limits = check.limits();
+    let policy = check.policy();
+    let bodies = check.bodies();
+    let tool = check.tool();
+    let coupling = check.coupling(&limits);
+    check.overlaps();
+    check.buttons();
+    let margin_m = check.rate_and_margin(&limits);
+    let phases = tool.as_ref().zip(bodies.as_ref()).map(|(tool, bodies)| check.phases(tool, bodies, &limits));
+    check.goals(&limits);
+    let Check { problems, .. } = check;
+    let failed = problems.errors() > 0;
+    let warnings = spec.source.report(problems);
+    let script = phases.and_then(|phases| Script::new(&phases).ok());
+    let (Some(bodies), Some(tool), Some(coupling), Some(script), false) = (bodies, tool, coupling, script, failed)
+    else {
+        return Err(warnings);
+    };
+    let sim = SimModel {
+        bodies,
+        tool: tool.clone(),
+        materials: spec.materials.clone(),
+        gravity: spec.gravity,
+        rate_hz: spec.simulation_hz,
+        margin_m,
+        collision_thread: spec.collision_thread,
+        solver: Settings::default(),
+    };
+    let haptic = HapticModel {
+        limits,
+        mechanics: device.mechanics,
+        rotation_sensed: device.rotation_sensed,
+        rotation_actuated: device.rotation_actuated,
+        rate_hz: device.rate_hz,
+        mapping: spec.mapping,
+        clutch_button: spec.clutch_button,
+        coupling,
+        tool: ToolModel { inertia: tool.inertia, start: tool.start },
+        policy,
+        solver: HAPTIC_SOLVER,
+    };
+    Ok(Built {
+        handle_start: spec.mapping.pose_to_device(&tool.start),
+        mapping: spec.mapping,
+        script,
+        skill: spec.operator.skill,
+        seed: spec.operator.seed,
+        goals: spec.task.goals.clone(),
+        timeout_s: spec.task.timeout_s,
+        warnings,
+        sim,
+        haptic,
+    })
+}
+
+/// One pass of checking.
+pub(super) struct Check<'a> {
+    pub(super) spec: &'a SceneSpec,
+    pub(super) device: &'a DeviceSpec,
+    problems: Problems,
+}
+
+/// A length for a message.
+pub(super) fn millimetres(metres: f64) -> String {
+    format!("{:.3} mm", metres * 1e3)
+}
+
+impl Check<'_> {
+    /// An error at the place marked `key`.
+    pub(super) fn error(&mut self, key: &str, message: &str, help: &str) {
+        self.problems.push(Problem::error(self.spec.source.place(key), message).help(help));
+    }
+
+    /// A warning at the place marked `key`.
+    pub(super) fn warn(&mut self, key: &str, message: &str, help: &str) {
+        self.problems.push(Problem::warning(self.spec.source.place(key), message).help(help));
+    }
+
+    /// The device's limits, tightened by the scene.
+    fn limits(&mut self) -> Limits {
+        let (safety, mut limits) = (self.spec.safety, self.device.limits);
+        let wanted = [
+            ("max_force", safety.max_force_n, &mut limits.force.linear, "N", true),
+            ("max_torque", safety.max_torque_nm, &mut limits.force.angular, "N·m", self.device.rotation_actuated),
+            ("max_speed", safety.max_speed_m_per_s, &mut limits.speed.linear, "m/s", true),
+            (
+                "max_angular_speed",
+                safety.max_angular_speed_rad_per_s,
+                &mut limits.speed.angular,
+                "rad/s",
+                self.device.rotation_sensed,
+            ),
+            ("max_power", safety.max_power_w, &mut limits.power_w, "W", true),
+        ];
+        let mut wider = Vec::new();
+        for (key, wanted, limit, unit, applies) in wanted {
+            let Some(wanted) = wanted else { continue };
+            if applies && wanted > *limit {
+                wider.push((
+                    key,
+                    format!("`{key}` is more than the device's own limit of {limit} {unit}, which stands"),
+                ));
+            }
+            *limit = wanted.min(*limit);
+        }
+        for (key, message) in wider {
+            let help = "a scene can tighten the limits of a device, never widen them";
+            self.warn(&format!("safety.{key}"), &message, help);
+        }
+        limits
+    }
+
+    fn policy(&mut self) -> Policy {
+        let safety = self.spec.safety;
+        let mut policy = Policy { passivity: safety.passivity, ..Policy::default() };
+        policy.ramp_s = safety.ramp_up_s.unwrap_or(policy.ramp_s);
+        if !safety.passivity && self.device.driver == "simulated" {
+            let message = "`passivity` is off: nothing bounds the energy given to the hand";
+            self.warn("safety.passivity", message, "leave it off only to study what the bound prevents");
+        } else if !safety.passivity {
+            let message = "`passivity` can be off with a simulated device only";
+            self.error("safety.passivity", message, "write passivity = \"bound\" for a device in a person's hand");
+        }
+        policy
+    }
+
+    fn bodies(&mut self) -> Option<Vec<BodyModel>> {
+        let mut models = Vec::with_capacity(self.spec.bodies.len());
+        for (index, body) in self.spec.bodies.iter().enumerate() {
+            let properties = body.shape.mass_properties(1.0);
+            let center = match (body.weight, &properties) {
+                (Weight::Fixed, _) | (_, None) => Pose::identity(),
+                (_, Some(properties)) => Pose::from_parts(properties.center.into(), Default::default()),
+            };
+            let motion = match (body.weight, &properties) {
+                (Weight::Fixed, _) => Some(Motion::Fixed),
+                (Weight::Mass(mass), Some(p)) => inertia_of(p, mass / p.mass).map(Motion::Free),
+                (Weight::Density(density), Some(p)) => inertia_of(p, density).map(Motion::Free),
+                (_, None) => None,
+            };
+            if motion.is_none() {
+                let message = format!("`{}` is too light or too small to be moved by computed forces", body.name);
+                self.error(
+                    &format!("body.{index}.weight"),
+                    &message,
+                    "make it heavier or larger; are the units right?",
+                );
+            }
+            models.extend(motion.map(|motion| BodyModel {
+                name: body.name.clone(),
+                shape: body.shape,
+                pose_body_shape: center.inverse(),
+                motion,
+                material: body.material,
+                start: body.pose * center,
+            }));
+        }
+        (models.len() == self.spec.bodies.len()).then_some(models)
+    }
+
+    /// Bodies and the tool must not start inside one another. Two fixed bodies may.
+    fn overlaps(&mut self) {
+        let spec = self.spec;
+        for (index, body) in spec.bodies.iter().enumerate() {
+            for other in &spec.bodies[..index] {
+                if body.weight == Weight::Fixed && other.weight == Weight::Fixed {
+                    continue;
+                }
+                if let Some(depth) = overlap_m((&body.shape, &body.pose), (&other.shape, &other.pose)) {
+                    let depth = millimetres(depth);
+                    let message = format!("`{}` and `{}` start {depth} inside each other", body.name, other.name);
+                    let help = format!("move one of them by {depth} or more");
+                    self.error(&format!("body.{index}.pose"), &message, &help);
+                }
+            }
+            if let Some(depth) = overlap_m((&spec.tool.shape, &spec.tool.pose), (&body.shape, &body.pose)) {
+                let depth = millimetres(depth);
+                let message = format!("the tool starts {depth} inside `{}`", body.name);
+                self.error("tool.pose", &message, &format!("start it {depth} or more away"));
+            }
+        }
+    }
+
+    fn buttons(&mut self) {
+        let count = u32::from(self.device.buttons);
+        let help = format!("the device has {count} buttons; use one of them, or none");
+        if self.spec.clutch_button.is_some_and(|bit| u32::from(bit) >= count) {
+            self.error("clutch_button", "the device has no such button", &help);
+        }
+        for (index, phase) in self.spec.operator.phases.iter().enumerate() {
+            if phase.buttons.checked_shr(count).unwrap_or(0) != 0 {
+                self.error(&format!("phase.{index}.button"), "the device has no such button", &help);
+            }
+        }
+    }
+
+    /// Gap up to which contacts are kept ready.
+    fn rate_and_margin(&mut self, limits: &Limits) -> f64 {
+        let rate = self.spec.simulation_hz;
+        if rate > self.device.rate_hz {
+            let message =
+                format!("the simulation is faster than the haptic loop, which has {} Hz", self.device.rate_hz);
+            self.error("simulation", &message, "lower `simulation`: no one could feel the steps in between");
+        }
+        let travel = limits.speed.linear * self.spec.mapping.motion_scale * MARGIN_STEPS / rate;
+        let Some(margin) = self.spec.margin_m else { return travel.max(MARGIN_LEAST_M) };
+        if margin < travel {
+            let (margin, travel) = (millimetres(margin), millimetres(travel));
+            let message =
+                format!("`margin` is {margin}, but the tool can move {travel} before contacts are looked for again");
+            let help = "leave `margin` out, raise `simulation`, or lower `max_speed` in [safety]";
+            self.warn("margin", &message, help);
+        }
+        margin
+    }
+
+    /// Goals that cannot be met on this device.
+    fn goals(&mut self, limits: &Limits) {
+        for (index, goal) in self.spec.task.goals.iter().enumerate() {
+            let key = format!("goal.{index}");
+            match goal.condition {
+                Condition::ForceAbove { force_n } => self.can_feel_force(&key, force_n, limits),
+                Condition::TorqueAbove { torque_nm } => self.can_feel_torque(&key, torque_nm, limits),
+                _ => {}
+            }
+        }
+    }
+
+    /// What ends or moves a phase must be something this device can do.
+    pub(super) fn phase_fits(&mut self, index: usize, phase: &Phase, limits: &Limits) {
+        let (action, until) = (format!("phase.{index}.action"), format!("phase.{index}.until"));
+        match phase.until {
+            Until::ForceAbove { force_n, .. } => self.can_feel_force(&until, force_n, limits),
+            Until::TorqueAbove { torque_nm, .. } => self.can_feel_torque(&until, torque_nm, limits),
+            _ => {}
+        }
+        if matches!(phase.action, Action::Turn { .. }) && !self.device.rotation_sensed {
+            let message = "this phase turns the handle, but the device senses no rotation";
+            self.error(&action, message, "take a device with six degrees of freedom, or leave the turn out");
+        }
+        let (push, most) = (phase.action.force().norm(), limits.force.linear);
+        if push > most {
+            let message = format!("the hand pushes with {push} N, but at most {most} N may push back");
+            self.warn(&action, &message, "the handle will sink in: press less, or raise `max_force` in [safety]");
+        }
+    }
+
+    fn can_feel_force(&mut self, key: &str, force_n: f64, limits: &Limits) {
+        let most = limits.force.linear;
+        if force_n >= most {
+            let message = format!("{force_n} N can never be felt: the limit is {most} N");
+            self.error(key, &message, "ask for less, raise `max_force` in [safety], or take a stronger device");
+        }
+    }
+
+    fn can_feel_torque(&mut self, key: &str, torque_nm: f64, limits: &Limits) {
+        let most = limits.force.angular;
+        if !self.device.rotation_actuated {
+            let message = "this needs a torque, but the device gives none";
+            self.error(key, message, "take a device with six degrees of freedom");
+        } else if torque_nm >= most {
+            let message = format!("{torque_nm} N·m can never be felt: the limit is {most} N·m");
+            self.error(key, &message, "ask for less, raise `max_torque` in [safety], or take a stronger device");
+        }
+    }
+}
+
+/// Mass properties at density one, made heavier by `density`.
+pub(super) fn inertia_of(properties: &MassProperties, density: f64) -> Option<RigidInertia> {
+    RigidInertia::new(properties.mass * density, properties.inertia * density)
+}

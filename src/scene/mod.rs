@@ -1,0 +1,37 @@
+//! Scenes: from a file as written to the models the threads run on. Everything that can be wrong is found here.
+//!
+//! Thread: cold, but for [`TaskWatcher::observe`], which has no heap and may be called once per tick.
+//!
+//! ```text
+//!  bytes ──► parse: units, names, bounds ──► SceneSpec ──► build: against a device ──► Built
+//!            [read] [read_shape] [read_operator] [read_task]   [build] [build_tool] [overlap]
+//!  Built.task + what happens ──► TaskWatcher: which goals are met                     [task]
+//!  names of what is in the program itself                                             [shipped]
+//! ```
+//!
+//! Conventions of a scene file. Right-handed, z up, x towards the operator, y to the operator's right. A pose is
+//! `{ xyz, rpy }`: position, then roll about x, pitch about y and yaw about z, all fixed axes. Poses of bodies and of the
+//! tool are those of the frame of their shape (`geometry::Shape`); conditions on where a body or the tool *is* are about
+//! its centre of mass, which is the same point for every shape but a bore.
+
+mod build;
+mod build_tool;
+mod overlap;
+mod read;
+mod read_operator;
+mod read_shape;
+mod read_task;
+mod shipped;
+mod spec;
+pub mod task;
+
+pub use build::{Built, build};
+pub use read::{load, parse};
+pub use shipped::{OpenError, open, open_device, shipped, shipped_device, shipped_device_names, shipped_names};
+pub use spec::{
+    BodySpec, CouplingKind, CouplingSpec, OperatorSpec, SafetySpec, SceneSpec, Source, TaskSpec, ToolSpec, Weight,
+};
+pub use task::{Condition, Goal, GoalState, Observation, TaskProgress, TaskWatcher, When};
+
+#[cfg(test)]
+mod tests;

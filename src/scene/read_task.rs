@@ -1,0 +1,117 @@
+//! `[task]` and its goals as written.
+//!
+//! Thread: cold.
+//!
+//! A goal has a name and one condition, in the words of the operator's phases; `when` says whether it must be true once,
+//! at the end, or always, and `for` how long without a break:
+//!
+//! ```text
+//! [[task.goal]]
+//! name = "upright"
+//! body_upright = { body = "box", angle = "2 deg" }
+//! when = "end"
+//! ```
+
+use super::read_operator::{TIME_MAX_S, read_body, read_name};
+use super::read_shape::{angle, direction, distance, offset, one_of, place};
+use super::spec::{Source, TaskSpec};
+use super::task::{Condition, Goal, MAX_GOALS, When};
+use crate::device::operator::Name;
+use crate::files::{Dimension, Problem, Table};
+
+/// Time for a task when nothing is said, s.
+const TIMEOUT_DEFAULT_S: f64 = 60.0;
+
+const WHENS: [(&str, When); 3] = [("once", When::Once), ("end", When::End), ("always", When::Always)];
+const CONDITIONS: [&str; 9] = [
+    "tool_at",
+    "tool_below",
+    "force_above",
+    "torque_above",
+    "body_at",
+    "body_moved",
+    "body_tilted",
+    "body_upright",
+    "penetration_below",
+];
+
+/// Reads `[task]`.
+pub(super) fn read_task(table: &Table<'_>, bodies: &[&str], source: &mut Source) -> TaskSpec {
+    let timeout = table.quantity("timeout", Dimension::Time).positive().at_most(TIME_MAX_S);
+    let timeout_s = timeout.or(TIMEOUT_DEFAULT_S);
+    let tables = table.tables("goal");
+    if let Some(extra) = tables.get(MAX_GOALS) {
+        let message = format!("there are {} goals; at most {MAX_GOALS} fit", tables.len());
+        extra.report(Problem::error(extra.span(), message).help("leave some out"));
+    }
+    let mut goals = Vec::new();
+    for (index, goal) in tables.iter().enumerate() {
+        source.mark(format!("goal.{index}"), goal.span());
+        goals.extend(read_goal(goal, bodies));
+    }
+    goals.truncate(MAX_GOALS);
+    TaskSpec { goals, timeout_s }
+}
+
+fn read_goal(table: &Table<'_>, bodies: &[&str]) -> Option<Goal> {
+    let name = read_name(table);
+    let condition = one_of(table, "what this goal is about", &CONDITIONS, |key| read_condition(table, key, bodies));
+    let when = table.word("when", &WHENS).optional();
+    let for_s = table.quantity("for", Dimension::Time).not_negative().at_most(TIME_MAX_S).or(0.0);
+    let condition = condition?;
+    let when = when.unwrap_or_else(|| condition.usual());
+    if when == When::Always && table.contains("for") {
+        table.warn("for", "`for` has no effect: the goal must hold always", "remove it, or write when = \"once\"");
+    }
+    Some(Goal { name: Name::new(&name?), condition, when, for_s })
+}
+
+fn read_condition(table: &Table<'_>, key: &str, bodies: &[&str]) -> Option<Condition> {
+    match key {
+        "force_above" => {
+            let force_n = table.quantity(key, Dimension::Force).positive().at_most(200.0).optional()?;
+            Some(Condition::ForceAbove { force_n })
+        }
+        "torque_above" => {
+            let torque_nm = table.quantity(key, Dimension::Torque).positive().at_most(20.0).optional()?;
+            Some(Condition::TorqueAbove { torque_nm })
+        }
+        "penetration_below" => {
+            let depth_m = table.quantity(key, Dimension::Length).positive().at_most(1.0).optional()?;
+            Some(Condition::PenetrationBelow { depth_m })
+        }
+        _ => read_placed(&table.table(key).optional()?, key, bodies),
+    }
+}
+
+/// Conditions on places and orientations: tables.
+fn read_placed(table: &Table<'_>, key: &str, bodies: &[&str]) -> Option<Condition> {
+    match key {
+        "tool_at" => {
+            let (position, tolerance_m) = (place(table).required(), distance(table, "tolerance"));
+            Some(Condition::ToolAt { position: position?, tolerance_m: tolerance_m? })
+        }
+        "tool_below" => {
+            let (axis, offset_m) = (direction(table, "axis"), offset(table, "offset"));
+            Some(Condition::ToolBelow { axis: axis?, offset_m: offset_m? })
+        }
+        "body_at" => {
+            let (body, position) = (read_body(table, bodies), place(table).required());
+            let tolerance_m = distance(table, "tolerance");
+            Some(Condition::BodyAt { body: body?, position: position?, tolerance_m: tolerance_m? })
+        }
+        "body_moved" => {
+            let (body, direction) = (read_body(table, bodies), direction(table, "direction"));
+            let distance_m = distance(table, "distance");
+            Some(Condition::BodyMoved { body: body?, direction: direction?, distance_m: distance_m? })
+        }
+        "body_tilted" => {
+            let (body, angle_rad) = (read_body(table, bodies), angle(table, "angle"));
+            Some(Condition::BodyTilted { body: body?, angle_rad: angle_rad? })
+        }
+        _ => {
+            let (body, angle_rad) = (read_body(table, bodies), angle(table, "angle"));
+            Some(Condition::BodyUpright { body: body?, angle_rad: angle_rad? })
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Scenes and device files that are part of the program, so that it can show something from any directory.
+//!
+//! Thread: cold.
+
+use super::read;
+use super::spec::SceneSpec;
+use crate::device::DeviceSpec;
+use crate::files::{LoadError, Loaded, Report, device_file, quote, suggest};
+use std::path::Path;
+
+const SCENES: [(&str, &str); 3] = [
+    ("virtual_wall", include_str!("../../scenes/virtual_wall.toml")),
+    ("box_on_table", include_str!("../../scenes/box_on_table.toml")),
+    ("peg_primitive", include_str!("../../scenes/peg_primitive.toml")),
+];
+
+const DEVICES: [(&str, &str); 2] = [
+    ("simulated-3dof", include_str!("../../devices/simulated-3dof.toml")),
+    ("simulated-6dof", include_str!("../../devices/simulated-6dof.toml")),
+];
+
+/// Why a scene or a device could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// No scene or device of that name is part of the program.
+    #[error("no {kind} is called `{name}` ({help}); to open a file, give its path")]
+    Unknown {
+        /// "scene" or "device".
+        kind: &'static str,
+        /// As asked for.
+        name: String,
+        /// What there is.
+        help: String,
+    },
+    /// The file is missing or wrong.
+    #[error(transparent)]
+    File(#[from] LoadError),
+}
+
+/// Text of a shipped scene.
+#[must_use]
+pub fn shipped(name: &str) -> Option<&'static str> {
+    find(&SCENES, name)
+}
+
+/// Names of the shipped scenes.
+pub fn shipped_names() -> impl Iterator<Item = &'static str> + Clone {
+    SCENES.iter().map(|(name, _)| *name)
+}
+
+/// Text of a shipped device file.
+#[must_use]
+pub fn shipped_device(name: &str) -> Option<&'static str> {
+    find(&DEVICES, name)
+}
+
+/// Names of the shipped device files.
+pub fn shipped_device_names() -> impl Iterator<Item = &'static str> + Clone {
+    DEVICES.iter().map(|(name, _)| *name)
+}
+
+/// Opens a scene by the name of a shipped one, or by path: what has a `/` in it or ends in `.toml` is a path.
+///
+/// # Errors
+/// [`OpenError`] with the names there are, or with what is wrong in the file.
+pub fn open(name_or_path: &str) -> Result<Loaded<SceneSpec>, OpenError> {
+    open_as("scene", "scenes", name_or_path, &SCENES, read::parse, read::load)
+}
+
+/// Opens a device file, likewise.
+///
+/// # Errors
+/// [`OpenError`] with the names there are, or with what is wrong in the file.
+pub fn open_device(name_or_path: &str) -> Result<Loaded<DeviceSpec>, OpenError> {
+    open_as("device", "devices", name_or_path, &DEVICES, device_file::parse, device_file::load)
+}
+
+fn find(list: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
+    list.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+fn open_as<T>(
+    kind: &'static str,
+    directory: &str,
+    name_or_path: &str,
+    list: &[(&str, &'static str)],
+    parse: impl FnOnce(&[u8], &str) -> Result<Loaded<T>, Report>,
+    load: impl FnOnce(&Path) -> Result<Loaded<T>, LoadError>,
+) -> Result<Loaded<T>, OpenError> {
+    if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
+        return Ok(load(Path::new(name_or_path))?);
+    }
+    match find(list, name_or_path) {
+        Some(text) => {
+            let name = format!("{directory}/{name_or_path}.toml");
+            Ok(parse(text.as_bytes(), &name).map_err(LoadError::Invalid)?)
+        }
+        None => {
+            let help = suggest(name_or_path, list.iter().map(|(name, _)| *name));
+            Err(OpenError::Unknown { kind, name: quote(name_or_path), help })
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! A scene as its file states it, in SI units: checked by itself, not yet against a device.
+//!
+//! Thread: any (plain data).
+
+use super::task::Goal;
+use crate::device::operator::{Phase, Skill};
+use crate::files::{Problems, Report};
+use crate::geometry::Shape;
+use crate::math::{Mapping, Pose, Vec3};
+use crate::sim::Material;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The file behind a scene, so that what is found later can still be shown at its place.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    pub(super) name: String,
+    pub(super) text: String,
+    places: BTreeMap<String, Range<usize>>,
+}
+
+impl Source {
+    /// What the file is called in reports.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The file as read, for recordings that must be able to run again.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Remembers where something stands.
+    pub(super) fn mark(&mut self, key: impl Into<String>, span: Range<usize>) {
+        self.places.insert(key.into(), span);
+    }
+
+    /// Bytes of what was marked; the beginning of the file when nothing was.
+    pub(super) fn place(&self, key: &str) -> Range<usize> {
+        self.places.get(key).cloned().unwrap_or(0..0)
+    }
+
+    /// `problems` at their places in the file.
+    pub(super) fn report(&self, problems: Problems) -> Report {
+        Report::new(&self.name, &self.text, problems)
+    }
+}
+
+/// How heavy a body is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Weight {
+    /// It does not move.
+    Fixed,
+    /// Mass, kg.
+    Mass(f64),
+    /// Density, kg/m³.
+    Density(f64),
+}
+
+/// `[body.NAME]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodySpec {
+    /// NAME.
+    pub name: String,
+    /// Its shape.
+    pub shape: Shape,
+    /// How heavy it is.
+    pub weight: Weight,
+    /// Index into [`SceneSpec::materials`].
+    pub material: usize,
+    /// The shape's frame in the scene at the start.
+    pub pose: Pose,
+}
+
+/// `[tool]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    /// Its shape.
+    pub shape: Shape,
+    /// Mass of the proxy, kg.
+    pub mass_kg: f64,
+    /// Index into [`SceneSpec::materials`].
+    pub material: usize,
+    /// The shape's frame in the scene at the start.
+    pub pose: Pose,
+}
+
+/// The ways of rendering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CouplingKind {
+    /// Spring and damper between handle and proxy.
+    Spring,
+    /// The same with force channels in both directions.
+    Transparent,
+    /// No proxy: contacts give way.
+    Direct,
+}
+
+/// `[coupling]`, in scene units: what the hand feels of it is scaled by the mapping.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CouplingSpec {
+    /// Which way.
+    pub kind: CouplingKind,
+    /// N/m.
+    pub stiffness: f64,
+    /// N·s/m.
+    pub damping: f64,
+    /// N·m/rad; needed with a device that senses rotation, but for [`CouplingKind::Direct`].
+    pub angular_stiffness: Option<f64>,
+    /// N·m·s/rad, likewise.
+    pub angular_damping: Option<f64>,
+    /// How fast the hand's force is followed, Hz, by [`CouplingKind::Transparent`].
+    pub bandwidth_hz: f64,
+}
+
+/// `[safety]`: what is stated is wanted in addition to the device's own limits, never in their place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SafetySpec {
+    /// Largest force, N.
+    pub max_force_n: Option<f64>,
+    /// Largest torque, N·m.
+    pub max_torque_nm: Option<f64>,
+    /// Speed of the handle above which it is braked, m/s.
+    pub max_speed_m_per_s: Option<f64>,
+    /// Its rate of rotation above which it is braked, rad/s.
+    pub max_angular_speed_rad_per_s: Option<f64>,
+    /// Largest power given to the hand, W.
+    pub max_power_w: Option<f64>,
+    /// From enable to full force, s.
+    pub ramp_up_s: Option<f64>,
+    /// Keep the energy bound.
+    pub passivity: bool,
+}
+
+/// `[operator]`: who stands in for a hand when the device is simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperatorSpec {
+    /// Level of practice.
+    pub skill: Skill,
+    /// Seed when none is asked for.
+    pub seed: u64,
+    /// What to do. Targets are poses of the tool's shape; offsets to follow are from the body's shape.
+    pub phases: Vec<Phase>,
+}
+
+/// `[task]`: what counts as success.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskSpec {
+    /// All of them must be met.
+    pub goals: Vec<Goal>,
+    /// Time in which they must be, s.
+    pub timeout_s: f64,
+}
+
+/// Everything in a scene file.
+#[derive(Clone, Debug)]
+pub struct SceneSpec {
+    /// Name for people.
+    pub title: String,
+    /// What it shows; may be empty.
+    pub description: String,
+    /// Device it is made for: a shipped name or a path; none when any will do.
+    pub device: Option<String>,
+    /// Acceleration of gravity, m/s².
+    pub gravity: Vec3,
+    /// Gap up to which contacts are kept ready, m; from rate and speed when none.
+    pub margin_m: Option<f64>,
+    /// Simulation steps a second.
+    pub simulation_hz: f64,
+    /// Look for contacts on a thread of its own.
+    pub collision_thread: bool,
+    /// Materials, in the order of the file.
+    pub materials: Vec<Material>,
+    /// Bodies, in the order of the file.
+    pub bodies: Vec<BodySpec>,
+    /// The tool.
+    pub tool: ToolSpec,
+    /// How it hangs on the handle.
+    pub coupling: CouplingSpec,
+    /// Device to scene.
+    pub mapping: Mapping,
+    /// Button (bit number) that lifts the tool off the handle.
+    pub clutch_button: Option<u8>,
+    /// What is tightened.
+    pub safety: SafetySpec,
+    /// The simulated operator.
+    pub operator: OperatorSpec,
+    /// What counts as success.
+    pub task: TaskSpec,
+    /// The file.
+    pub source: Source,
+}

@@ -1,0 +1,415 @@
+//! What counts as success, and watching for it.
+//!
+//! Thread: any. [`TaskWatcher::observe`] has no heap and no clock: it may be called once per tick or per step.
+
+use crate::device::operator::Name;
+use crate::math::{Pose, Vec3};
+use crate::shared::SceneView;
+use crate::sim::SimModel;
+
+/// Most goals of a task: they are bits of a word.
+pub const MAX_GOALS: usize = 32;
+
+/// Something that is true or false at an instant. Places of bodies and of the tool are those of their centres of mass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Condition {
+    /// The tool is at a place.
+    ToolAt {
+        /// The place in the scene.
+        position: Vec3,
+        /// Largest distance, m.
+        tolerance_m: f64,
+    },
+    /// The tool's place along an axis is below an offset: `axis · p ≤ offset`.
+    ToolBelow {
+        /// Unit axis in the scene.
+        axis: Vec3,
+        /// Offset, m.
+        offset_m: f64,
+    },
+    /// More than this force is felt.
+    ForceAbove {
+        /// N in the hand.
+        force_n: f64,
+    },
+    /// More than this torque is felt.
+    TorqueAbove {
+        /// N·m in the hand.
+        torque_nm: f64,
+    },
+    /// A body is at a place.
+    BodyAt {
+        /// Number of the body in the view.
+        body: usize,
+        /// The place in the scene.
+        position: Vec3,
+        /// Largest distance, m.
+        tolerance_m: f64,
+    },
+    /// A body has moved since the start.
+    BodyMoved {
+        /// Number of the body in the view.
+        body: usize,
+        /// Unit direction in the scene.
+        direction: Vec3,
+        /// How far at least, m.
+        distance_m: f64,
+    },
+    /// A body leans from how it stood at the start; turning about the vertical does not count.
+    BodyTilted {
+        /// Number of the body in the view.
+        body: usize,
+        /// By more than this, rad.
+        angle_rad: f64,
+    },
+    /// A body stands as it did at the start; turning about the vertical does not count.
+    BodyUpright {
+        /// Number of the body in the view.
+        body: usize,
+        /// To within this, rad.
+        angle_rad: f64,
+    },
+    /// Proxy and scene overlap by no more than this.
+    PenetrationBelow {
+        /// m.
+        depth_m: f64,
+    },
+}
+
+impl Condition {
+    /// When it is meant to be true if nothing is said.
+    #[must_use]
+    pub fn usual(&self) -> When {
+        match self {
+            Self::BodyUpright { .. } => When::End,
+            Self::PenetrationBelow { .. } => When::Always,
+            _ => When::Once,
+        }
+    }
+}
+
+/// When a condition must be true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// At some time.
+    Once,
+    /// When the run ends.
+    End,
+    /// At every time.
+    Always,
+}
+
+/// One thing to achieve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Goal {
+    /// Name, for progress lines.
+    pub name: Name,
+    /// What must be true.
+    pub condition: Condition,
+    /// When.
+    pub when: When,
+    /// For how long without a break, s.
+    pub for_s: f64,
+}
+
+/// What is observed at one instant.
+#[derive(Clone, Copy, Debug)]
+pub struct Observation<'a> {
+    /// Time since the start, s. Must not go back.
+    pub time_s: f64,
+    /// The tool proxy in the scene.
+    pub tool: Pose,
+    /// The bodies; while it is dark, no condition on a body is true.
+    pub view: &'a SceneView,
+    /// Force on the hand, N.
+    pub felt_n: f64,
+    /// Torque on the hand, N·m.
+    pub felt_nm: f64,
+    /// Deepest overlap of proxy and scene, m.
+    pub penetration_m: f64,
+}
+
+/// How a goal stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoalState {
+    /// Not met yet, or, for a goal of the end, not at the moment.
+    Open,
+    /// Met; for a goal of the end or of all times, as of now.
+    Met,
+    /// Cannot be met any more.
+    Lost,
+}
+
+/// How the task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskProgress {
+    /// How many goals there are.
+    pub goals: usize,
+    /// Those that are met, one bit each, the first goal lowest.
+    pub met: u32,
+    /// Those that are lost.
+    pub lost: u32,
+    /// The time for the task is over.
+    pub timed_out: bool,
+    /// If the run ended now, the task would be achieved.
+    pub success: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    goal: Goal,
+    /// Since when the condition has been true without a break.
+    since_s: Option<f64>,
+    state: GoalState,
+}
+
+/// Watches a run and says which goals are met. A run ends when the operator has finished, when a goal is lost or when
+/// the time is over, whichever is first; [`TaskProgress::success`] at that instant is the outcome.
+#[derive(Clone, Debug)]
+pub struct TaskWatcher {
+    goals: Vec<Watched>,
+    starts: Vec<Pose>,
+    up: Vec3,
+    timeout_s: f64,
+    timed_out: bool,
+}
+
+impl TaskWatcher {
+    /// A watcher at the start of a run. Of more than [`MAX_GOALS`] goals the rest is left out.
+    #[must_use]
+    pub fn new(goals: &[Goal], timeout_s: f64, model: &SimModel) -> Self {
+        let watch = |goal: &Goal| Watched {
+            goal: *goal,
+            since_s: None,
+            state: if goal.when == When::Always { GoalState::Met } else { GoalState::Open },
+        };
+        Self {
+            goals: goals.iter().take(MAX_GOALS).map(watch).collect(),
+            starts: model.bodies.iter().map(|body| body.start).collect(),
+            up: (-model.gravity).try_normalize(1e-6).unwrap_or(Vec3::z()),
+            timeout_s,
+            timed_out: false,
+        }
+    }
+
+    /// Takes in one instant.
+    pub fn observe(&mut self, seen: &Observation<'_>) -> TaskProgress {
+        self.timed_out |= !(seen.time_s <= self.timeout_s);
+        for index in 0..self.goals.len() {
+            let Watched { goal, since_s, state } = self.goals[index];
+            let holds = self.holds(&goal.condition, seen);
+            let since_s = holds.then(|| since_s.unwrap_or(seen.time_s));
+            let long_enough = since_s.is_some_and(|since| seen.time_s - since >= goal.for_s);
+            let state = match (goal.when, state) {
+                (_, GoalState::Lost) => GoalState::Lost,
+                (When::Always, _) if !holds => GoalState::Lost,
+                (When::Always, _) | (When::Once, GoalState::Met) => GoalState::Met,
+                _ if long_enough => GoalState::Met,
+                _ => GoalState::Open,
+            };
+            self.goals[index] = Watched { goal, since_s, state };
+        }
+        self.progress()
+    }
+
+    /// How the task stands after what was observed last.
+    #[must_use]
+    pub fn progress(&self) -> TaskProgress {
+        let bits = |wanted: GoalState| {
+            let bit = |(index, watched): (usize, &Watched)| u32::from(watched.state == wanted) << index;
+            self.goals.iter().enumerate().map(bit).fold(0, |all, bit| all | bit)
+        };
+        let (met, lost) = (bits(GoalState::Met), bits(GoalState::Lost));
+        let all = met.count_ones() as usize == self.goals.len();
+        let timed_out = self.timed_out;
+        TaskProgress { goals: self.goals.len(), met, lost, timed_out, success: all && !timed_out }
+    }
+
+    /// The goals and how each stands.
+    pub fn goals(&self) -> impl Iterator<Item = (&Goal, GoalState)> {
+        self.goals.iter().map(|watched| (&watched.goal, watched.state))
+    }
+
+    fn holds(&self, condition: &Condition, seen: &Observation<'_>) -> bool {
+        let tool = seen.tool.translation.vector;
+        match *condition {
+            Condition::ToolAt { position, tolerance_m } => (tool - position).norm() <= tolerance_m,
+            Condition::ToolBelow { axis, offset_m } => axis.dot(&tool) <= offset_m,
+            Condition::ForceAbove { force_n } => seen.felt_n > force_n,
+            Condition::TorqueAbove { torque_nm } => seen.felt_nm > torque_nm,
+            Condition::PenetrationBelow { depth_m } => seen.penetration_m <= depth_m,
+            Condition::BodyAt { body, position, tolerance_m } => {
+                self.body(body, seen).is_some_and(|(_, now)| (now.translation.vector - position).norm() <= tolerance_m)
+            }
+            Condition::BodyMoved { body, direction, distance_m } => {
+                self.body(body, seen).is_some_and(|(start, now)| {
+                    direction.dot(&(now.translation.vector - start.translation.vector)) >= distance_m
+                })
+            }
+            Condition::BodyTilted { body, angle_rad } => self.tilt(body, seen).is_some_and(|tilt| tilt > angle_rad),
+            Condition::BodyUpright { body, angle_rad } => self.tilt(body, seen).is_some_and(|tilt| tilt <= angle_rad),
+        }
+    }
+
+    /// A body at the start and now.
+    fn body(&self, body: usize, seen: &Observation<'_>) -> Option<(Pose, Pose)> {
+        if !seen.view.is_lit() {
+            return None;
+        }
+        Some((*self.starts.get(body)?, *seen.view.body(body)?))
+    }
+
+    /// Angle between the vertical and what was the vertical of the body at the start.
+    fn tilt(&self, body: usize, seen: &Observation<'_>) -> Option<f64> {
+        let (start, now) = self.body(body, seen)?;
+        let up = now.rotation * start.rotation.inverse_transform_vector(&self.up);
+        // By both sine and cosine: the cosine alone cannot tell small angles apart.
+        Some(up.cross(&self.up).norm().atan2(up.dot(&self.up)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::{Rot, exp_so3};
+    use crate::scene::{Built, build, open, open_device};
+    use crate::shared::{MonoNs, Stamp};
+
+    fn built() -> Built {
+        let scene = open("box_on_table").expect("it is valid").value;
+        let device = open_device("simulated-3dof").expect("it is valid").value;
+        build(&scene, &device).expect("they go together")
+    }
+
+    /// The second body at `pose`, and the tool where it does not matter.
+    fn view(pose: Pose) -> SceneView {
+        let mut view = SceneView::empty();
+        view.stamp = Stamp { sequence: 1, at: MonoNs(0) };
+        view.show(Pose::identity());
+        view.show(pose);
+        view
+    }
+
+    fn seen(time_s: f64, view: &SceneView) -> Observation<'_> {
+        Observation { time_s, tool: Pose::identity(), view, felt_n: 0.0, felt_nm: 0.0, penetration_m: 0.0 }
+    }
+
+    fn watcher(condition: Condition, when: When, for_s: f64) -> TaskWatcher {
+        let goal = Goal { name: Name::new("goal"), condition, when, for_s };
+        TaskWatcher::new(&[goal], 10.0, &built().sim)
+    }
+
+    fn turned(start: &Pose, turn: Vec3, way: Vec3) -> Pose {
+        Pose::from_parts((start.translation.vector + way).into(), exp_so3(&turn) * start.rotation)
+    }
+
+    #[test]
+    fn each_condition_is_true_on_one_side_of_its_bound_and_false_on_the_other() {
+        let start = built().sim.bodies[1].start;
+        let body = 1;
+        let at = start.translation.vector;
+        let still = view(start);
+        let moved = |x: f64| view(turned(&start, Vec3::zeros(), Vec3::x() * x));
+        let leaning = |angle: f64| view(turned(&start, Vec3::y() * angle, Vec3::zeros()));
+        let tool = |x: f64| Observation { tool: Pose::translation(x, 0.0, 0.0), ..seen(0.0, &still) };
+        let (near, far) = (moved(0.009), moved(0.011));
+        let (little, much) = (leaning(0.09), leaning(0.11));
+        let felt = |force: f64, torque: f64, depth: f64| Observation {
+            felt_n: force,
+            felt_nm: torque,
+            penetration_m: depth,
+            ..seen(0.0, &still)
+        };
+        let cases = [
+            (Condition::ToolAt { position: Vec3::zeros(), tolerance_m: 0.01 }, tool(0.009), tool(0.011)),
+            (Condition::ToolBelow { axis: -Vec3::x(), offset_m: -0.01 }, tool(0.011), tool(0.009)),
+            (Condition::ForceAbove { force_n: 2.0 }, felt(2.1, 0.0, 0.0), felt(2.0, 0.0, 0.0)),
+            (Condition::TorqueAbove { torque_nm: 0.2 }, felt(0.0, 0.21, 0.0), felt(3.0, 0.2, 0.0)),
+            (Condition::PenetrationBelow { depth_m: 1e-3 }, felt(0.0, 0.0, 1e-3), felt(0.0, 0.0, 1.1e-3)),
+            (Condition::PenetrationBelow { depth_m: 1e-3 }, felt(0.0, 0.0, -1.0), felt(0.0, 0.0, f64::NAN)),
+            (Condition::BodyAt { body, position: at, tolerance_m: 0.01 }, seen(0.0, &near), seen(0.0, &far)),
+            (Condition::BodyMoved { body, direction: Vec3::x(), distance_m: 0.01 }, seen(0.0, &far), seen(0.0, &near)),
+            (Condition::BodyTilted { body, angle_rad: 0.1 }, seen(0.0, &much), seen(0.0, &little)),
+            (Condition::BodyUpright { body, angle_rad: 0.1 }, seen(0.0, &little), seen(0.0, &much)),
+        ];
+        for (condition, yes, no) in cases {
+            for when in [When::Once, When::End, When::Always] {
+                let success = |seen: &Observation<'_>| watcher(condition, when, 0.0).observe(seen).success;
+                assert!(success(&yes) && !success(&no), "{condition:?} {when:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn turning_about_the_vertical_is_no_tilt() {
+        let start = built().sim.bodies[1].start;
+        let mut watcher = watcher(Condition::BodyUpright { body: 1, angle_rad: 1e-9 }, When::End, 0.0);
+        let spun = view(turned(&start, Vec3::z() * 2.0, Vec3::zeros()));
+        assert!(watcher.observe(&seen(0.0, &spun)).success);
+        // Spun and leaning: only the lean counts.
+        let both = Pose::from_parts(start.translation, exp_so3(&(Vec3::x() * 0.3)) * exp_so3(&(Vec3::z() * 2.0)));
+        let tilt = watcher.tilt(1, &seen(0.0, &view(both))).expect("it is seen");
+        assert!((tilt - 0.3).abs() < 1e-12, "{tilt}");
+        assert_eq!(start.rotation, Rot::identity());
+    }
+
+    #[test]
+    fn once_is_kept_end_is_lost_again_and_always_cannot_be_mended() {
+        let force = Condition::ForceAbove { force_n: 1.0 };
+        let dark = SceneView::empty();
+        let outcome = |when: When, forces: &[f64]| {
+            let mut watcher = watcher(force, when, 0.0);
+            for (k, felt_n) in forces.iter().enumerate() {
+                watcher.observe(&Observation { felt_n: *felt_n, ..seen(k as f64, &dark) });
+            }
+            (watcher.progress().success, watcher.goals().next().map(|(_, state)| state))
+        };
+        assert_eq!(outcome(When::Once, &[0.0, 2.0, 0.0]), (true, Some(GoalState::Met)));
+        assert_eq!(outcome(When::End, &[0.0, 2.0, 0.0]), (false, Some(GoalState::Open)));
+        assert_eq!(outcome(When::End, &[0.0, 0.0, 2.0]), (true, Some(GoalState::Met)));
+        assert_eq!(outcome(When::Always, &[2.0, 0.0, 2.0]), (false, Some(GoalState::Lost)));
+        assert_eq!(outcome(When::Always, &[2.0, 2.0, 2.0]), (true, Some(GoalState::Met)));
+    }
+
+    #[test]
+    fn a_time_counts_only_without_a_break() {
+        let mut watcher = watcher(Condition::ForceAbove { force_n: 1.0 }, When::Once, 0.5);
+        let dark = SceneView::empty();
+        let mut met_at = None;
+        for tick in 0..2000 {
+            let time_s = f64::from(tick) * 1e-3;
+            // Above from 0.1 s, with one tick's break at 0.4 s.
+            let felt_n = if tick >= 100 && tick != 400 { 2.0 } else { 0.0 };
+            let progress = watcher.observe(&Observation { felt_n, ..seen(time_s, &dark) });
+            if progress.success && met_at.is_none() {
+                met_at = Some(tick);
+            }
+        }
+        assert_eq!(met_at, Some(901));
+    }
+
+    #[test]
+    fn a_dark_view_or_an_unseen_body_meets_nothing_and_time_runs_out() {
+        let upright = |body| watcher(Condition::BodyUpright { body, angle_rad: 1.0 }, When::Once, 0.0);
+        let lit = view(Pose::identity());
+        assert!(upright(1).observe(&seen(0.0, &lit)).success);
+        assert!(!upright(1).observe(&seen(0.0, &SceneView::empty())).success);
+        assert!(!upright(7).observe(&seen(0.0, &lit)).success);
+        let mut late = upright(1);
+        assert!(late.observe(&seen(10.0, &lit)).success);
+        let progress = late.observe(&seen(10.1, &lit));
+        assert!(progress.timed_out && !progress.success && progress.met == 1);
+        assert!(upright(1).observe(&seen(f64::NAN, &lit)).timed_out);
+    }
+
+    #[test]
+    fn bits_are_in_the_order_of_the_goals() {
+        let built = built();
+        let mut watcher = built.watcher();
+        let progress = watcher.observe(&seen(0.0, &view(built.sim.bodies[1].start)));
+        // Of pushed, tipped, upright again (for 0.3 s), where it was pushed, did not sink in: only the last.
+        assert_eq!((progress.goals, progress.met, progress.lost), (5, 0b1_0000, 0));
+        let progress = watcher.observe(&Observation { penetration_m: 1.0, ..seen(1.0, &view(Pose::identity())) });
+        assert_eq!(progress.lost, 0b1_0000);
+    }
+}

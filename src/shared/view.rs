@@ -1,0 +1,72 @@
+//! What can be seen of the scene: the poses a screen would show.
+//!
+//! Thread: written by simulation, read by haptic (RT) for the simulated operator, and by whoever draws.
+
+use super::Stamp;
+use crate::math::Pose;
+
+/// Most bodies a view can show.
+pub const MAX_VIEW_BODIES: usize = 16;
+
+/// Poses of the tool and of the first [`MAX_VIEW_BODIES`] bodies at one simulation step, in scene coordinates.
+#[derive(Clone, Copy, Debug)]
+pub struct SceneView {
+    /// Step it was true at; sequence zero when nothing has been shown yet.
+    pub stamp: Stamp,
+    /// The tool proxy.
+    pub tool: Pose,
+    /// Bodies in the order of the scene; the first `body_count` are meant.
+    pub bodies: [Pose; MAX_VIEW_BODIES],
+    /// How many bodies are shown.
+    pub body_count: usize,
+}
+
+impl SceneView {
+    /// A dark screen: no bodies, never stamped.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self {
+            stamp: Stamp::default(),
+            tool: Pose::identity(),
+            bodies: [Pose::identity(); MAX_VIEW_BODIES],
+            body_count: 0,
+        }
+    }
+
+    /// Shows one more body; false when the view is full and the body is left out.
+    pub fn show(&mut self, pose: Pose) -> bool {
+        let Some(place) = self.bodies.get_mut(self.body_count) else { return false };
+        *place = pose;
+        self.body_count += 1;
+        true
+    }
+
+    /// Pose of the body with this number, if it is shown.
+    #[must_use]
+    pub fn body(&self, index: usize) -> Option<&Pose> {
+        self.bodies.get(..self.body_count)?.get(index)
+    }
+
+    /// True once something has been shown.
+    #[must_use]
+    pub fn is_lit(&self) -> bool {
+        self.stamp.sequence > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_shows_sixteen_bodies_and_no_more() {
+        let mut view = SceneView::empty();
+        assert!(view.body(0).is_none() && !view.is_lit());
+        for n in 0..MAX_VIEW_BODIES {
+            assert!(view.show(Pose::translation(n as f64, 0.0, 0.0)));
+        }
+        assert!(!view.show(Pose::identity()));
+        assert_eq!(view.body(15).map(|pose| pose.translation.x), Some(15.0));
+        assert!(view.body(16).is_none());
+    }
+}

@@ -1,0 +1,266 @@
+//! What changes from step to step. Each block names the stage of [`super::step`] that writes it.
+//!
+//! Thread: simulation.
+
+use super::rows::{Bent, Contact};
+use super::{Motion, SimModel};
+use crate::collision::{Collider, CollisionModel, ModelError, Request, Service};
+use crate::geometry::Feature;
+use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
+use crate::mechanism::newton::Workspace;
+use crate::mechanism::pmi::{Coriolis, Gravity, RigidBody, RigidStep};
+use crate::mechanism::{Block, MechanismSnapshot};
+use crate::shared::{SceneView, Stamp};
+
+/// Index of the tool among the movers; body `i` of the model is mover `i + 1`.
+pub(super) const TOOL: usize = 0;
+
+/// One of the things contacts act between.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mover {
+    /// Pose at the start of the step.
+    pub pose: Pose,
+    /// Twist at the start of the step.
+    pub twist: Twist,
+    /// Midpoint twist without contact.
+    pub free: Twist,
+    /// Midpoint twist.
+    pub midpoint: Twist,
+    /// `A⁻¹`; zero for what does not yield.
+    pub inverse: Mat6,
+    /// `M⁻¹`; zero for what does not yield.
+    pub inverse_mass: Mat6,
+    /// Where rows are made.
+    pub bent: Bent,
+    /// Sum of the contact wrenches of the step.
+    pub contact: Wrench,
+}
+
+impl Mover {
+    pub(super) fn fixed(pose: Pose) -> Self {
+        Self {
+            pose,
+            twist: Twist::zeros(),
+            free: Twist::zeros(),
+            midpoint: Twist::zeros(),
+            inverse: Mat6::zeros(),
+            inverse_mass: Mat6::zeros(),
+            bent: Bent::at(pose),
+            contact: Wrench::zeros(),
+        }
+    }
+
+    /// Forces move it.
+    pub(super) fn yields(&self) -> bool {
+        self.inverse_mass[(0, 0)] > 0.0
+    }
+
+    /// Twist at the end of the step, as the midpoint rule gives it.
+    pub(super) fn end(&self) -> Twist {
+        if self.yields() { self.midpoint * 2.0 - self.twist } else { self.midpoint }
+    }
+}
+
+/// Force of one contact over the last step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactForce {
+    /// Names the contact from step to step.
+    pub id: u64,
+    /// The bodies, by index in the model; `None` for the tool. The force acts on the first.
+    pub bodies: [Option<usize>; 2],
+    /// Where, in the world.
+    pub point: Vec3,
+    /// Unit normal in the world, towards the first body.
+    pub normal: Vec3,
+    /// Mean force of the step on the first body, N, in the world: impulses of impact are in it.
+    pub force: Vec3,
+}
+
+/// Figures of one step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StepReport {
+    /// Contacts looked at.
+    pub contacts: usize,
+    /// Contacts that carry force.
+    pub touching: usize,
+    /// Sweeps and Newton steps of the solve.
+    pub iterations: u32,
+    /// Residual of the solve.
+    pub residual: f64,
+    /// The solve met its tolerance.
+    pub converged: bool,
+    /// Deepest overlap at the start of the step, m.
+    pub penetration_m: f64,
+    /// Contacts that did not fit.
+    pub dropped: u32,
+}
+
+/// See the file's head.
+pub struct SimData {
+    /// Step number and the time its state holds at.
+    pub stamp: Stamp,
+    /// Bodies that move; `None` for fixed ones. Written by 6 move, 7 settle, 8 push apart.
+    pub bodies: Vec<Option<RigidBody>>,
+    /// Poses as shown. Written by 9 publish.
+    pub view: SceneView,
+    /// Figures of the last step.
+    pub report: StepReport,
+    pub(super) service: Service,
+    pub(super) request: Request,
+    // 1 place, 3 free
+    pub(super) movers: Vec<Mover>,
+    pub(super) steps: Vec<Option<RigidStep>>,
+    /// Wrench on each body during the coming step, besides gravity and contact.
+    pub(super) external: Vec<Wrench>,
+    /// Features of each mover's shape, in the frame of the body.
+    pub(super) features: Vec<Vec<Feature>>,
+    // 2 collide
+    pub(super) contacts: Vec<Contact>,
+    // 4 assemble, 5 solve
+    pub(super) blocks: Vec<Block>,
+    pub(super) compliance: Vec<f64>,
+    pub(super) free: Vec<f64>,
+    pub(super) lambda: Vec<f64>,
+    /// Total impulses of the step, N·s; written by 5 solve, 7 settle.
+    pub(super) impulses: Vec<f64>,
+    /// Forces of the last step by contact, sorted, for the warm start.
+    pub(super) remembered: Vec<(u64, [f64; 3])>,
+    pub(super) workspace: Workspace,
+}
+
+impl SimData {
+    /// Everything at its start, at rest.
+    ///
+    /// # Errors
+    /// When a shape or the margin makes no sense; the scene reader has checked that.
+    pub fn new(model: &SimModel) -> Result<Self, ModelError> {
+        let collision = collision_model(model)?;
+        Ok(Self::with_service(model, Service::inline(collision)))
+    }
+
+    /// The same with the collision thread, where the model asks for one and the system gives it.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_threads(model: &SimModel) -> Result<Self, ModelError> {
+        if model.collision_thread {
+            let stale_after_ns = (3.0 * model.step_s() * crate::shared::NS_PER_S as f64) as u64;
+            if let Ok(service) = Service::threaded(collision_model(model)?, stale_after_ns) {
+                return Ok(Self::with_service(model, service));
+            }
+        }
+        Self::new(model)
+    }
+
+    fn with_service(model: &SimModel, service: Service) -> Self {
+        let gravity = Gravity { acceleration: model.gravity };
+        let body = |body: &super::BodyModel| match body.motion {
+            Motion::Fixed => None,
+            Motion::Free(inertia) => {
+                Some(RigidBody::new(inertia, gravity, Coriolis::Midpoint, body.start, Twist::zeros()))
+            }
+        };
+        let mut movers = vec![Mover::fixed(model.tool.start)];
+        movers.extend(model.bodies.iter().map(|body| Mover::fixed(body.start)));
+        let mut data = Self {
+            stamp: Stamp::default(),
+            bodies: model.bodies.iter().map(body).collect(),
+            view: SceneView::empty(),
+            report: StepReport::default(),
+            service,
+            request: Request::new(),
+            steps: vec![None; movers.len()],
+            external: vec![Wrench::zeros(); model.bodies.len()],
+            features: features(model),
+            movers,
+            contacts: Vec::new(),
+            blocks: Vec::new(),
+            compliance: Vec::new(),
+            free: Vec::new(),
+            lambda: Vec::new(),
+            impulses: Vec::new(),
+            remembered: Vec::new(),
+            workspace: Workspace::default(),
+        };
+        data.show(model.tool.start);
+        data
+    }
+
+    /// Pose of body `index` now.
+    #[must_use]
+    pub fn pose(&self, index: usize) -> &Pose {
+        self.bodies[index].as_ref().map_or(&self.movers[index + 1].pose, RigidBody::pose)
+    }
+
+    /// Pushes body `index` during the next step, and that step alone, with `wrench` (force in the world, torque about the
+    /// centre of mass in the body's frame) besides gravity and contact; adds to what was applied before. Fixed bodies do
+    /// not mind.
+    pub fn apply(&mut self, index: usize, wrench: &Wrench) {
+        self.external[index] += wrench;
+    }
+
+    /// Forces of the contacts that carried any during the last step, which took `step_s`.
+    pub fn contact_forces(&self, step_s: f64) -> impl Iterator<Item = ContactForce> + '_ {
+        let touching = self.contacts.iter().zip(self.impulses.chunks_exact(3)).filter(|(_, p)| p[0] > 0.0);
+        touching.map(move |(contact, p)| ContactForce {
+            id: contact.candidate.id,
+            bodies: contact.movers.map(|mover| mover.checked_sub(1)),
+            point: contact.candidate.point_a_world(&self.movers[contact.movers[0]].pose),
+            normal: contact.directions[0],
+            force: (0..3).map(|k| contact.directions[k] * p[k]).sum::<Vec3>() / step_s,
+        })
+    }
+
+    /// Kinetic and potential energy of all bodies, J.
+    #[must_use]
+    pub fn energy_j(&self) -> f64 {
+        self.bodies.iter().flatten().map(|body| body.ledger().total_j()).sum()
+    }
+
+    /// True when the collision thread was to serve the last step and could not.
+    #[must_use]
+    pub fn collision_fell_back(&self) -> bool {
+        self.service.fell_back()
+    }
+
+    /// Fills the view with the poses of now.
+    pub(super) fn show(&mut self, tool: Pose) {
+        self.view = SceneView::empty();
+        self.view.stamp = self.stamp;
+        self.view.tool = tool;
+        for index in 0..self.bodies.len() {
+            let pose = *self.pose(index);
+            self.view.show(pose);
+        }
+    }
+}
+
+/// Features of the tool and of every body, each in the frame of its body.
+fn features(model: &SimModel) -> Vec<Vec<Feature>> {
+    let of = |shape: &crate::geometry::Shape, pose: &Pose| {
+        shape.features().as_slice().iter().map(|feature| feature.transformed(pose)).collect()
+    };
+    let mut all = vec![of(&model.tool.shape, &model.tool.pose_tool_shape)];
+    all.extend(model.bodies.iter().map(|body| of(&body.shape, &body.pose_body_shape)));
+    all
+}
+
+fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
+    let mut colliders =
+        vec![Collider { body: TOOL as u16, shape: model.tool.shape, pose_body_shape: model.tool.pose_tool_shape }];
+    colliders.extend(model.bodies.iter().enumerate().map(|(index, body)| Collider {
+        body: index as u16 + 1,
+        shape: body.shape,
+        pose_body_shape: body.pose_body_shape,
+    }));
+    let is_fixed =
+        |body: u16| usize::from(body) != TOOL && matches!(model.bodies[usize::from(body) - 1].motion, Motion::Fixed);
+    let pairs = CollisionModel::every_pair(&colliders, is_fixed);
+    CollisionModel::new(&colliders, pairs, model.margin_m)
+}
+
+/// An empty snapshot in a box, for those who drive steps.
+#[must_use]
+pub fn empty_snapshot() -> Box<MechanismSnapshot> {
+    Box::new(MechanismSnapshot::empty())
+}

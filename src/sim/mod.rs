@@ -1,0 +1,15 @@
+//! The simulation: bodies, contacts, the full solve, and the snapshot for the haptic thread.
+//!
+//! Thread: simulation. [`step`] is pure; [`thread`] paces it.
+
+mod data;
+mod model;
+mod publish;
+mod rows;
+mod settle;
+mod step;
+pub mod thread;
+
+pub use data::{ContactForce, SimData, StepReport, empty_snapshot};
+pub use model::{BodyModel, Material, Motion, SimModel, ToolBody};
+pub use step::{is_free, step};

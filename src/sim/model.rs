@@ -1,0 +1,98 @@
+//! What does not change while a scene runs: bodies, materials, rates.
+//!
+//! Thread: any (plain data, made by `scene`).
+
+use crate::geometry::Shape;
+use crate::math::{Pose, Vec3};
+use crate::mechanism::pmi::RigidInertia;
+use crate::mechanism::solver::Settings;
+
+/// What a surface does in contact.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Material {
+    /// Name in the scene file.
+    pub name: String,
+    /// Coefficient of friction; of a pair, the geometric mean counts.
+    pub friction: f64,
+    /// Share of the approach speed given back by an impact, 0 to 1; of a pair, the larger counts.
+    pub restitution: f64,
+}
+
+/// How a body moves.
+#[derive(Clone, Copy, Debug)]
+pub enum Motion {
+    /// Not at all.
+    Fixed,
+    /// As a rigid body.
+    Free(RigidInertia),
+}
+
+/// One body of the scene.
+#[derive(Clone, Debug)]
+pub struct BodyModel {
+    /// Name in the scene file.
+    pub name: String,
+    /// Its shape.
+    pub shape: Shape,
+    /// The shape's frame in the body's frame, whose origin is the centre of mass.
+    pub pose_body_shape: Pose,
+    /// How it moves.
+    pub motion: Motion,
+    /// Index into [`SimModel::materials`].
+    pub material: usize,
+    /// Pose of the body (centre of mass) at the start.
+    pub start: Pose,
+}
+
+/// The tool: what the operator's proxy looks like to the scene.
+#[derive(Clone, Debug)]
+pub struct ToolBody {
+    /// Its shape.
+    pub shape: Shape,
+    /// The shape's frame in the tool's frame.
+    pub pose_tool_shape: Pose,
+    /// Mass and inertia of the proxy.
+    pub inertia: RigidInertia,
+    /// Index into [`SimModel::materials`].
+    pub material: usize,
+    /// Keeps its orientation (devices without rotation).
+    pub rotation_locked: bool,
+    /// Pose at the start.
+    pub start: Pose,
+}
+
+/// Everything the simulation step needs to know that does not change.
+#[derive(Clone, Debug)]
+pub struct SimModel {
+    /// Bodies, at most [`crate::collision::MAX_BODIES`] − 1.
+    pub bodies: Vec<BodyModel>,
+    /// The tool.
+    pub tool: ToolBody,
+    /// Materials.
+    pub materials: Vec<Material>,
+    /// Acceleration of gravity, m/s².
+    pub gravity: Vec3,
+    /// Steps a second.
+    pub rate_hz: f64,
+    /// Gap up to which contacts are kept ready, m: more than anything moves in a step.
+    pub margin_m: f64,
+    /// Look for contacts on a thread of its own when run with threads.
+    pub collision_thread: bool,
+    /// Bounds of the solve.
+    pub solver: Settings,
+}
+
+impl SimModel {
+    /// Length of a step, s.
+    #[must_use]
+    pub fn step_s(&self) -> f64 {
+        1.0 / self.rate_hz
+    }
+
+    /// Friction and restitution between two materials.
+    #[must_use]
+    pub fn pair(&self, a: usize, b: usize) -> (f64, f64) {
+        let (a, b) = (&self.materials[a], &self.materials[b]);
+        ((a.friction * b.friction).sqrt(), a.restitution.max(b.restitution))
+    }
+}

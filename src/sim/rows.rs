@@ -1,0 +1,148 @@
+//! Rows of a contact: how fast its gap and its slip change with the twists of the two bodies.
+//!
+//! Thread: simulation.
+//!
+//! A contact holds for a whole step, during which bodies turn; rows taken where the step begins would be wrong by the first
+//! order of the step, and a box tilting about its edge would gain or lose energy. A body that turns by `φ = T ω̂` moves a
+//! point `r` fixed to it by exactly
+//!
+//! ```text
+//!  Δ(x + R r) = T v̂ + R_½ (σ φ × r),   R_½ = R exp(φ/2),   σ = sin(|φ|/2) / (|φ|/2)
+//! ```
+//!
+//! (the odd part of the exponential), so that with rows `[d; σ r × R_½ᵀd]` the product of row and midpoint twist is the
+//! displacement over the step, not an approximation of it: an edge that sticks does not creep, does not sink, and does no
+//! work. Since `φ` is not known before the forces are, `step` repeats rows and solve until they agree.
+//!
+//! The point of contact is not always fixed to the body. On something round it stays under the centre, on a rim below the
+//! axis, while the body turns ([`Contour`]). The normal belongs to the other body, the one whose surface is touched, and
+//! turns with it; where that surface is curved this is right to first order of the step only.
+
+use super::data::Mover;
+use crate::collision::{Candidate, Side};
+use crate::geometry::Feature;
+use crate::math::{Pose, Twist, Vec3, Vec6, join, split, tangents};
+
+/// How the touching point moves over the body that brought it, in that body's frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Contour {
+    /// Not at all: a corner.
+    Fixed { point: Vec3 },
+    /// It is the lowest point of a ball.
+    Ball { center: Vec3, radius: f64 },
+    /// It is the lowest point of a rim.
+    Rim { center: Vec3, axis: Vec3, radius: f64 },
+}
+
+/// How far the point of a rim may lie from where the normal puts it and still count as its lowest point, in radii.
+const LOWEST: f64 = 1e-4;
+
+impl Contour {
+    /// Contour of a candidate's feature, given in the frame of its body. `point` is where it touches, `down` the direction
+    /// into the other body, in the same frame.
+    pub(super) fn of(feature: Option<&Feature>, point: &Vec3, down: &Vec3) -> Self {
+        match feature {
+            Some(Feature::Point { radius, .. } | Feature::Segment { radius, .. }) if *radius > 0.0 => {
+                Self::Ball { center: point - down * *radius, radius: *radius }
+            }
+            Some(Feature::Circle { center, axis, radius, .. }) => {
+                let rim = Self::Rim { center: *center, axis: *axis, radius: *radius };
+                let (base, extra) = rim.arms(down);
+                let lowest = (base + extra - point).norm() < LOWEST * radius;
+                if lowest { rim } else { Self::Fixed { point: *point } }
+            }
+            _ => Self::Fixed { point: *point },
+        }
+    }
+
+    /// Arm that turns with the body, and arm that stays where it is, with `down` in the body's frame.
+    fn arms(&self, down: &Vec3) -> (Vec3, Vec3) {
+        match *self {
+            Self::Fixed { point } => (point, Vec3::zeros()),
+            Self::Ball { center, radius } => (center, down * radius),
+            Self::Rim { center, axis, radius } => {
+                let across = down - axis * axis.dot(down);
+                (center, across.try_normalize(1e-9).map_or_else(Vec3::zeros, |radial| radial * radius))
+            }
+        }
+    }
+}
+
+/// A contact of this step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contact {
+    pub candidate: Candidate,
+    /// Movers A and B.
+    pub movers: [usize; 2],
+    pub contour: Contour,
+    /// Rows (normal, two tangents) on the twist of A and of B.
+    pub rows: [[Vec6; 3]; 2],
+    pub directions: [Vec3; 3],
+    pub friction: f64,
+    pub restitution: f64,
+}
+
+impl Contact {
+    /// The side that brought the feature.
+    fn holder(&self) -> usize {
+        usize::from(self.candidate.surface == Side::A)
+    }
+
+    /// The two movers as the rows were last made from.
+    fn pair<'a>(&self, movers: &'a [Mover]) -> [&'a Mover; 2] {
+        self.movers.map(|mover| &movers[mover])
+    }
+
+    /// Makes the rows for the movers as they are bent.
+    pub(super) fn place(&mut self, movers: &[Mover]) {
+        let holder = self.holder();
+        let pair = self.pair(movers);
+        let (held, owner) = (pair[holder], pair[1 - holder]);
+        let normal = owner.bent.pose.rotation * self.candidate.normal_local;
+        // From the feature into the surface: against the normal when the feature is A's.
+        let down = if holder == 0 { -normal } else { normal };
+        let local = |mover: &Mover, v: &Vec3| mover.bent.pose.rotation.inverse_transform_vector(v);
+        let (base, extra) = self.contour.arms(&local(held, &down));
+        let point = held.bent.pose.rotation * (base + extra) + held.bent.pose.translation.vector;
+        let mut arms = [Vec3::zeros(); 2];
+        arms[holder] = base * held.bent.chord + extra;
+        arms[1 - holder] = local(owner, &(point - owner.bent.pose.translation.vector));
+        let (t1, t2) = tangents(&normal);
+        self.directions = [normal, t1, t2];
+        for side in 0..2 {
+            let sign = if side == 0 { 1.0 } else { -1.0 };
+            self.rows[side] = self.directions.map(|d| join(&d, &arms[side].cross(&local(pair[side], &d))) * sign);
+        }
+    }
+
+    /// Rate of row `k` under the twists that `of` picks.
+    pub(super) fn rate(&self, k: usize, movers: &[Mover], of: impl Fn(&Mover) -> Twist) -> f64 {
+        (0..2).map(|side| self.rows[side][k].dot(&of(&movers[self.movers[side]]))).sum()
+    }
+
+    /// Rates of the three rows.
+    pub(super) fn rates(&self, movers: &[Mover], of: impl Fn(&Mover) -> Twist) -> Vec3 {
+        Vec3::new(self.rate(0, movers, &of), self.rate(1, movers, &of), self.rate(2, movers, &of))
+    }
+}
+
+/// Where a body is when rows are made, and how much shorter the chord of its turning is than the arc.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bent {
+    pub pose: Pose,
+    pub chord: f64,
+}
+
+impl Bent {
+    /// As it stands.
+    pub(super) fn at(pose: Pose) -> Self {
+        Self { pose, chord: 1.0 }
+    }
+
+    /// Half way through a step of `step_s` with a constant twist.
+    pub(super) fn half_way(pose: &Pose, twist: &Twist, step_s: f64) -> Self {
+        let half_angle = 0.5 * step_s * split(twist).1.norm();
+        let chord = if half_angle > 1e-4 { half_angle.sin() / half_angle } else { 1.0 - half_angle * half_angle / 6.0 };
+        Self { pose: crate::math::advance(pose, twist, 0.5 * step_s), chord }
+    }
+}

@@ -1,0 +1,261 @@
+//! Stages 7 and 8 of a step: velocities that obey the contact law, positions that do not overlap.
+//!
+//! Thread: simulation.
+//!
+//! Why settle. Stage 5 puts the law on the midpoint. A midpoint at rest means `v_{k+1} = −v_k`, so by itself it would
+//! reflect what it should stop; and a body that turns on an edge would carry an error of its velocity, alternating in
+//! sign, along for ever. So the impulses of the step are found again with the law on `v_{k+1}` and rows at the end of the
+//! step (seed 001 eq. 2, seed 000 eq. 28 with its restitution). They are total impulses: settling may take back what the
+//! midpoint gave. It is skipped when velocities obey the law already, which includes every contact that goes on slipping.
+//!
+//! Energy. `given` is what contact as a whole adds during the step, midpoint and settling; it must not be positive. A
+//! rebound that would break this (Newton's law of restitution with friction can) is left out; without a rebound settling
+//! goes as far as energy allows.
+//!
+//! Rebound. The speed of an impact is not that at the start of the step but that at the surface,
+//! `v² = v_k² − 2 a d` with the free acceleration `a` over the gap `d`; the body is put on the surface at the end of the
+//! step with `e v`. Its energy is then right to round-off, whatever the step; its time is late by less than a step.
+//!
+//! Overlap. Seed 000 corrects it by adding `d/T` to the velocity, which pays with kinetic energy that was not there.
+//! Stage 8 moves positions, and what that lifts is paid for with the speed of what was lifted, as far as it has any.
+
+use super::data::{Mover, TOOL};
+use super::rows::{Bent, Contact};
+use super::step::{end_twist, fill_compliance, wrench_on};
+use super::{SimData, SimModel};
+use crate::math::{Mat6, Vec3, advance};
+use crate::mechanism::newton::{Workspace, solve_robustly};
+use crate::mechanism::solver::Settings;
+use crate::mechanism::{Block, Law, Problem};
+
+/// Overlap below which nothing is pushed apart, m.
+const OVERLAP_LEFT_M: f64 = 1e-9;
+/// Gap at the end of the step up to which a contact counts as closed, m.
+const CLOSED_M: f64 = 1e-10;
+/// Speed at a contact below which it counts as none, m/s.
+const AT_REST_M_PER_S: f64 = 1e-9;
+/// Impact speed below which there is no rebound, in units of the speed gravity gives in a step.
+const REBOUND_STEPS: f64 = 2.0;
+/// Energy, relative to what goes to and fro in the step, that counts as none.
+const ROUND_OFF: f64 = 1e-14;
+
+/// How much short of a whole rebound energy may leave it: more than the solve misses, less than matters.
+const SHORT: f64 = 1e-6;
+
+/// Bounds of both solves.
+const SETTINGS: Settings = Settings { iterations: 60, tolerance: 1e-12, relaxation: 1.2 };
+
+/// The contacts that are closed at the end of the step.
+struct Closed {
+    /// Their places in `data.contacts`.
+    from: Vec<usize>,
+    /// Themselves, with rows at the end of the step.
+    contacts: Vec<Contact>,
+    /// Their impulses at the midpoint, N·s.
+    done: Vec<f64>,
+    /// Speed each should leave with at least, m/s.
+    rebounds: Vec<f64>,
+    /// All movers: `free` is their twist at the end of the step.
+    ends: Vec<Mover>,
+}
+
+/// Stage 7: see the file's head.
+pub(super) fn settle(model: &SimModel, data: &mut SimData, step_s: f64) {
+    let closed = Closed::of(model, data, step_s);
+    if closed.obeys(data) {
+        return;
+    }
+    let rows = closed.done.len();
+    let mut compliance = Vec::new();
+    fill_compliance(&mut compliance, rows, &closed.contacts, &closed.ends, 1.0, |mover| mover.inverse_mass);
+    let bounces = closed.rebounds.iter().any(|speed| *speed > 0.0);
+    if bounces
+        && let Some(impulses) = closed.impulses(&compliance, 1.0)
+        && closed.strike(data, &impulses, false, step_s)
+    {
+        return;
+    }
+    if let Some(impulses) = closed.impulses(&compliance, 0.0) {
+        closed.strike(data, &impulses, true, step_s);
+    }
+}
+
+impl Closed {
+    fn of(model: &SimModel, data: &SimData, step_s: f64) -> Self {
+        let gap = |contact: &Contact| {
+            contact.candidate.gap.max(0.0) + step_s * contact.rate(0, &data.movers, |mover| mover.midpoint)
+        };
+        let from: Vec<usize> = (0..data.contacts.len())
+            .filter(|i| data.lambda[3 * i] > 0.0 || gap(&data.contacts[*i]) < CLOSED_M)
+            .collect();
+        let ends = ends(data, step_s);
+        let slow = REBOUND_STEPS * step_s * model.gravity.norm();
+        let rebound = |contact: &Contact| {
+            let start = contact.rate(0, &data.movers, |mover| mover.twist);
+            let middle = contact.rate(0, &data.movers, |mover| mover.free);
+            let acceleration = (middle - start) * 2.0 / step_s;
+            let square = start * start - 2.0 * acceleration * contact.candidate.gap.max(0.0);
+            let speed = if start < 0.0 || middle < 0.0 { square.max(0.0).sqrt() } else { 0.0 };
+            if speed > slow { contact.restitution * speed } else { 0.0 }
+        };
+        let placed = |i: &usize| {
+            let mut contact = data.contacts[*i];
+            contact.place(&ends);
+            contact
+        };
+        Self {
+            contacts: from.iter().map(placed).collect(),
+            done: from.iter().flat_map(|i| [0, 1, 2].map(|k| data.lambda[3 * i + k] * step_s)).collect(),
+            rebounds: from.iter().map(|i| rebound(&data.contacts[*i])).collect(),
+            from,
+            ends,
+        }
+    }
+
+    /// True when the velocities at the end of the step are those of the law already.
+    fn obeys(&self, data: &SimData) -> bool {
+        self.contacts.iter().enumerate().all(|(i, contact)| {
+            let (normal, tangent) = (self.done[3 * i], self.done[3 * i + 1].hypot(self.done[3 * i + 2]));
+            let end = contact.rates(&self.ends, |mover| mover.free);
+            if self.rebounds[i] > 0.0 || end[0] < -AT_REST_M_PER_S {
+                return false;
+            }
+            if normal == 0.0 {
+                return true;
+            }
+            let slip = data.contacts[self.from[i]].rates(&data.movers, |mover| mover.midpoint);
+            let slides =
+                slip[1].hypot(slip[2]) > AT_REST_M_PER_S && tangent >= contact.friction * normal * (1.0 - 1e-9);
+            let along = if slides { end[1] * slip[1] + end[2] * slip[2] >= 0.0 } else { false };
+            end[0] < AT_REST_M_PER_S && (along || end[1].hypot(end[2]) < AT_REST_M_PER_S)
+        })
+    }
+
+    /// Total impulses of the step under the law on velocities, with `bounce` times the rebound.
+    fn impulses(&self, compliance: &[f64], bounce: f64) -> Option<Vec<f64>> {
+        let rows = self.done.len();
+        let blocks: Vec<Block> =
+            self.contacts.iter().enumerate().map(|(i, contact)| block(i, contact.friction)).collect();
+        let mut free = Vec::with_capacity(rows);
+        for (i, contact) in self.contacts.iter().enumerate() {
+            for k in 0..3 {
+                let row = &compliance[(3 * i + k) * rows..][..rows];
+                let undone: f64 = row.iter().zip(&self.done).map(|(w, p)| w * p).sum();
+                let rate = contact.rate(k, &self.ends, |mover| mover.free);
+                free.push(rate - undone - if k == 0 { bounce * self.rebounds[i] } else { 0.0 });
+            }
+        }
+        let problem = Problem { blocks: &blocks, compliance, stride: rows, free: &free };
+        let mut impulses = self.done.clone();
+        solve_robustly(&problem, &mut impulses, &SETTINGS, &mut Workspace::default(), || false);
+        impulses.iter().all(|x| x.is_finite()).then_some(impulses)
+    }
+
+    /// Changes the impulses to `impulses`, in part if need be and `partly` is set, unless contact as a whole would then have
+    /// given energy; false when it would.
+    fn strike(&self, data: &mut SimData, impulses: &[f64], partly: bool, step_s: f64) -> bool {
+        let change: Vec<f64> = impulses.iter().zip(&self.done).map(|(p, d)| p - d).collect();
+        // given(α) = work at the midpoint + α · first + α² · second
+        let (mut work, mut first, mut second, mut size) = (0.0, 0.0, 0.0, 0.0);
+        for (contact, force) in data.contacts.iter().zip(data.lambda.chunks_exact(3)) {
+            let rates = contact.rates(&data.movers, |mover| mover.midpoint);
+            work += step_s * rates.dot(&Vec3::new(force[0], force[1], force[2]));
+        }
+        let mut gains = Vec::with_capacity(self.ends.len());
+        for (mover, end) in self.ends.iter().enumerate() {
+            let impulse = wrench_on(mover, &self.contacts, &change);
+            let gain = end.inverse_mass * impulse;
+            first += impulse.dot(&end.free);
+            second += 0.5 * impulse.dot(&gain);
+            size += impulse.component_mul(&end.free).abs().sum() + 0.5 * impulse.dot(&gain).abs();
+            gains.push(gain);
+        }
+        let share = share_allowed(work.min(0.0), first, second, ROUND_OFF * (size + work.abs()));
+        if share < 1.0 - SHORT && !partly {
+            return false;
+        }
+        for (index, body) in data.bodies.iter_mut().enumerate() {
+            let gain = gains[index + 1] * share;
+            if let Some(body) = body
+                && gain.norm() > 0.0
+            {
+                body.strike(body.twist() + gain);
+            }
+        }
+        for (place, change) in self.from.iter().zip(change.chunks_exact(3)) {
+            for k in 0..3 {
+                data.impulses[3 * place + k] += share * change[k];
+            }
+        }
+        true
+    }
+}
+
+/// Largest `α` up to one with `work + α first + α² second ≤ slack`, for `work ≤ 0 ≤ second`.
+fn share_allowed(work: f64, first: f64, second: f64, slack: f64) -> f64 {
+    if work + first + second <= slack {
+        return 1.0;
+    }
+    let root = (first * first - 4.0 * second * work).max(0.0).sqrt();
+    // The form without cancellation for either sign of `first`.
+    let share = if first > 0.0 { -2.0 * work / (first + root) } else { (root - first) / (2.0 * second) };
+    if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// All movers at the end of the step.
+fn ends(data: &SimData, step_s: f64) -> Vec<Mover> {
+    (0..data.movers.len())
+        .map(|index| {
+            let mover = data.movers[index];
+            let body = index.checked_sub(1).and_then(|index| data.bodies[index].as_ref());
+            let pose = body.map_or_else(|| advance(&mover.pose, &mover.midpoint, step_s), |body| *body.pose());
+            Mover { free: end_twist(data, index), bent: Bent::at(pose), ..mover }
+        })
+        .collect()
+}
+
+fn block(index: usize, friction: f64) -> Block {
+    Block { id: 0, first: 3 * index, law: Law::Contact { friction, compliance: 0.0 } }
+}
+
+/// Stage 8: moves bodies out of what overlap is left, shortest way in the metric of their masses; the tool stays.
+pub(super) fn push_apart(data: &mut SimData, step_s: f64) {
+    let overlap = |contact: &Contact| {
+        // What the step began with and what it moved since: stage 5 only kept it from growing.
+        contact.candidate.gap + step_s * contact.rate(0, &data.movers, |mover| mover.midpoint)
+    };
+    let mut deep: Vec<(Contact, f64)> =
+        data.contacts.iter().map(|c| (*c, overlap(c))).filter(|(_, gap)| *gap < -OVERLAP_LEFT_M).collect();
+    if deep.is_empty() {
+        return;
+    }
+    let mut movers = ends(data, step_s);
+    movers[TOOL].inverse_mass = Mat6::zeros();
+    for (contact, _) in &mut deep {
+        contact.place(&movers);
+    }
+    let free: Vec<f64> = deep.iter().flat_map(|(_, gap)| [*gap, 0.0, 0.0]).collect();
+    let contacts: Vec<Contact> = deep.into_iter().map(|(contact, _)| contact).collect();
+    let rows = free.len();
+    let mut compliance = Vec::new();
+    fill_compliance(&mut compliance, rows, &contacts, &movers, 1.0, |mover| mover.inverse_mass);
+    let blocks: Vec<Block> = (0..contacts.len()).map(|i| block(i, 0.0)).collect();
+    let problem = Problem { blocks: &blocks, compliance: &compliance, stride: rows, free: &free };
+    let mut push = vec![0.0; rows];
+    solve_robustly(&problem, &mut push, &SETTINGS, &mut data.workspace, || false);
+    for (index, body) in data.bodies.iter_mut().enumerate() {
+        let Some(body) = body else { continue };
+        let shift = movers[index + 1].inverse_mass * wrench_on(index + 1, &contacts, &push);
+        if !shift.iter().all(|x| x.is_finite()) || shift.norm() == 0.0 {
+            continue;
+        }
+        let before = body.ledger().potential_j();
+        body.shift(advance(body.pose(), &shift, 1.0));
+        let lifted = body.ledger().potential_j() - before;
+        if lifted > 0.0 {
+            let kinetic = body.ledger().kinetic_j();
+            let left = (1.0 - lifted / kinetic).max(0.0);
+            body.strike(if left.is_finite() { body.twist() * left.sqrt() } else { *body.twist() });
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The simulation's thread: steps at the scene's rate, reads the newest tool, publishes mechanism and view.
+//!
+//! Thread: simulation (not real-time). Nobody waits for it: when it is late, stalled or gone, the haptic thread sees an old
+//! mechanism and fades.
+
+use super::{SimData, SimModel, StepReport, step};
+use crate::mechanism::MechanismSnapshot;
+use crate::shared::realtime::{SystemClock, sleep_until};
+use crate::shared::{
+    Clock, DurationFigures, DurationHistogram, LatestReader, LatestWriter, Pacer, RateError, SceneView, Stamp,
+    ToolSample,
+};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What the simulation is connected to.
+pub struct SimLinks {
+    /// The tool, from the haptic thread.
+    pub tool: LatestReader<ToolSample>,
+    /// The mechanism, to the haptic thread.
+    pub snapshots: LatestWriter<MechanismSnapshot>,
+    /// The view for the simulated operator.
+    pub operator_view: LatestWriter<SceneView>,
+    /// The view and figures for whoever supervises.
+    pub status: LatestWriter<SimStatus>,
+}
+
+/// State of the simulation as its supervisor sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct SimStatus {
+    /// The scene.
+    pub view: SceneView,
+    /// The last step.
+    pub report: StepReport,
+    /// Durations of all steps so far.
+    pub step_times: DurationFigures,
+    /// Steps that were skipped because one took too long.
+    pub skipped: u64,
+}
+
+impl SimStatus {
+    /// Before the first step.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self {
+            view: SceneView::empty(),
+            report: StepReport::default(),
+            step_times: DurationHistogram::new().figures(),
+            skipped: 0,
+        }
+    }
+}
+
+/// A running simulation.
+pub struct SimThread {
+    stop: Arc<AtomicBool>,
+    handle: Option<std::thread::JoinHandle<()>>,
+}
+
+/// Why the simulation could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SimStartError {
+    /// The rate makes no sense.
+    #[error(transparent)]
+    Rate(#[from] RateError),
+    /// The system gave no thread.
+    #[error("the system gave no thread for the simulation: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+impl SimThread {
+    /// Starts stepping.
+    ///
+    /// # Errors
+    /// When the rate makes no sense or the system gives no thread.
+    pub fn spawn(model: SimModel, data: SimData, links: SimLinks) -> Result<Self, SimStartError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let pacer = Pacer::new(model.rate_hz, 0, SystemClock.now())?;
+        let handle = std::thread::Builder::new()
+            .name("simulation".into())
+            .stack_size(4 << 20)
+            .spawn(move || run(&model, data, links, pacer, &stopped))?;
+        Ok(Self { stop, handle: Some(handle) })
+    }
+
+    /// True when the thread has ended, by [`Self::stop`] or by a panic.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.handle.as_ref().is_none_or(std::thread::JoinHandle::is_finished)
+    }
+
+    /// Ends it and waits for the step in hand; false when it had panicked.
+    pub fn stop(&mut self) -> bool {
+        self.stop.store(true, Ordering::Release);
+        self.handle.take().is_none_or(|handle| handle.join().is_ok())
+    }
+}
+
+impl Drop for SimThread {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn run(model: &SimModel, mut data: SimData, mut links: SimLinks, mut pacer: Pacer, stop: &AtomicBool) {
+    let mut times = DurationHistogram::new();
+    let mut skipped = 0;
+    pacer.run(&SystemClock, sleep_until, 0, |tick, missed| {
+        if stop.load(Ordering::Acquire) {
+            return ControlFlow::Break(());
+        }
+        skipped += missed;
+        let began = tick.began;
+        // The scene's clock follows the wall: steps that were missed are not made up for.
+        data.stamp = Stamp { sequence: data.stamp.sequence, at: began };
+        let tool = *links.tool.read();
+        let report = step(model, &mut data, &tool, links.snapshots.buffer());
+        links.snapshots.publish_in_place();
+        times.record(tick.now().since(began));
+        links.operator_view.publish(data.view);
+        links.status.publish(SimStatus { view: data.view, report, step_times: times.figures(), skipped });
+        ControlFlow::Continue(())
+    });
+}

@@ -1,0 +1,434 @@
+//! Every fault a tick can meet, in virtual time: handled as stated, force finite and within limits in each tick, the bit in
+//! the record.
+
+mod common;
+
+use common::{DAMPING, STEP_S, STIFFNESS, device, model, reading, wall};
+use hapticd::device::{HandSample, SafeForce};
+use hapticd::haptic::{Command, HapticModel, HapticState, TickRecord, Trip, tick};
+use hapticd::math::Vec3;
+use hapticd::mechanism::{MAX_ROWS, MechanismSnapshot};
+use hapticd::shared::lifecycle::{Event, State};
+use hapticd::shared::{Faults, ManualClock, MonoNs, NS_PER_S, Tick};
+
+const PERIOD_NS: u64 = 1_000_000;
+const PERIOD_S: f64 = 1e-3;
+const ORIGIN: MonoNs = MonoNs(1_000_000_000_000);
+/// How far the hand presses in, m.
+const DEPTH: f64 = 4e-3;
+
+/// A hand, a wall and a clock.
+struct Rig {
+    model: HapticModel,
+    state: HapticState,
+    snapshot: Box<MechanismSnapshot>,
+    clock: ManualClock,
+    index: u64,
+    sequence: u64,
+    /// Where the hand is, m above the wall's place of rest.
+    hand: f64,
+    /// Where the wall is published, m.
+    wall: f64,
+    /// New mechanisms come.
+    publishing: bool,
+    late_ns: u64,
+    skipped: u64,
+    solve_budget_ns: u64,
+}
+
+impl Rig {
+    fn new(change: impl FnOnce(&mut HapticModel)) -> Self {
+        let spec = device(1000.0);
+        let mut model = model(&spec);
+        change(&mut model);
+        Self {
+            state: HapticState::new(&model, &spec),
+            model,
+            snapshot: Box::new(MechanismSnapshot::empty()),
+            clock: ManualClock::at(ORIGIN),
+            index: 0,
+            sequence: 0,
+            hand: 0.01,
+            wall: 0.0,
+            publishing: true,
+            late_ns: 0,
+            skipped: 0,
+            solve_budget_ns: u64::MAX / 2,
+        }
+    }
+
+    /// A rig whose hand presses [`DEPTH`] into the wall, enabled, everything settled.
+    fn pressing(change: impl FnOnce(&mut HapticModel)) -> Self {
+        let mut rig = Self::new(change);
+        rig.command(Event::Enable);
+        rig.run(600);
+        rig.move_to(-DEPTH, 400);
+        rig.run(500);
+        let record = rig.tick();
+        assert_eq!((record.faults, record.state), (Faults::NONE, State::Enabled));
+        assert!((record.force.force.z - STIFFNESS * DEPTH).abs() < 0.01 * STIFFNESS * DEPTH, "{}", record.force.force);
+        rig
+    }
+
+    fn command(&mut self, event: Event) {
+        self.sequence += 1;
+        self.state.command(Command { sequence: self.sequence, event: Some(event) });
+    }
+
+    fn due(&self) -> MonoNs {
+        ORIGIN.plus(self.index * PERIOD_NS)
+    }
+
+    fn tick(&mut self) -> TickRecord {
+        let sample = reading(self.index + 1, self.due(), self.hand);
+        self.tick_with(Some(sample))
+    }
+
+    /// One tick with this sample. Whatever happens, the force must be finite and within limits, and what is recorded
+    /// must be what was sent.
+    fn tick_with(&mut self, sample: Option<HandSample>) -> TickRecord {
+        let due = self.due();
+        let step = (due.since(ORIGIN) as f64 / NS_PER_S as f64 / STEP_S) as u64 + 1;
+        if self.publishing && self.snapshot.stamp.sequence != step {
+            wall(step, due, self.wall, &mut self.snapshot);
+        }
+        self.clock.set(due.plus(self.late_ns));
+        self.index += 1;
+        let mut now = Tick::begin(self.index, due, PERIOD_S, self.solve_budget_ns, &self.clock);
+        now.skipped = self.skipped;
+        let force: SafeForce = tick(&self.model, &mut self.state, sample, &self.snapshot, &mut now);
+        let record = *self.state.record();
+        assert_eq!(*force.get(), record.force);
+        assert!(record.force.is_finite(), "{record:?}");
+        assert!(record.force.force.norm() <= self.model.limits.force.linear, "{record:?}");
+        record
+    }
+
+    fn run(&mut self, ticks: usize) -> Vec<TickRecord> {
+        (0..ticks).map(|_| self.tick()).collect()
+    }
+
+    /// Moves the hand evenly.
+    fn move_to(&mut self, height: f64, ticks: usize) -> Vec<TickRecord> {
+        let step = (height - self.hand) / ticks as f64;
+        let records = (0..ticks).map(|_| {
+            self.hand += step;
+            self.tick()
+        });
+        records.collect()
+    }
+}
+
+/// Largest change of the force between two ticks, N.
+fn largest_step(records: &[TickRecord]) -> f64 {
+    records.windows(2).map(|pair| (pair[1].force.force - pair[0].force.force).norm()).fold(0.0, f64::max)
+}
+
+#[test]
+fn pressing_into_a_wall_gives_stiffness_times_depth() {
+    for depth in [1e-3, 3e-3, 6e-3] {
+        let mut rig = Rig::new(|_| ());
+        rig.command(Event::Enable);
+        rig.run(600);
+        rig.move_to(-depth, 600);
+        let record = rig.run(500)[499];
+        let expected = STIFFNESS * depth;
+        assert!((record.force.force - Vec3::new(0.0, 0.0, expected)).norm() < 0.01 * expected, "{record:?}");
+        assert_eq!((record.contacts, record.faults), (1, Faults::NONE));
+        assert!(record.pose_world_tool.translation.vector.norm() < 1e-6, "the proxy stays on the wall");
+    }
+}
+
+#[test]
+fn without_any_mechanism_there_is_no_force_and_the_record_says_so() {
+    let mut rig = Rig::new(|_| ());
+    rig.publishing = false;
+    rig.command(Event::Enable);
+    rig.run(600);
+    for record in rig.move_to(-DEPTH, 400) {
+        assert!(record.faults.contains(Faults::SNAPSHOT_MISSING));
+        assert_eq!(record.force.force, Vec3::zeros());
+    }
+}
+
+#[test]
+fn a_late_mechanism_is_held_then_faded_within_the_stated_time_and_comes_back_smoothly() {
+    let mut rig = Rig::pressing(|_| ());
+    let policy = rig.model.policy;
+    let full = rig.tick().force.force.z;
+    rig.publishing = false;
+    let last = rig.snapshot.stamp.at;
+    let held_s = (policy.hold_steps * STEP_S).max(policy.hold_least_s);
+    let mut before = full;
+    let mut seen_stale = false;
+    for record in rig.run(400) {
+        let age_s = record.due.since(last) as f64 / NS_PER_S as f64;
+        let force = record.force.force.z;
+        assert_eq!(record.faults.contains(Faults::SNAPSHOT_STALE), age_s > held_s, "{age_s}");
+        if age_s <= held_s {
+            assert!((force - full).abs() < 0.01 * full, "held: {force} at {age_s}");
+        } else {
+            seen_stale = true;
+            assert!(force <= before + 1e-9, "fades without rising");
+            // In a straight line: no tick loses more than its share and a little.
+            assert!(before - force < 1.5 * full * PERIOD_S / policy.fade_s, "{before} to {force}");
+        }
+        if age_s > held_s + policy.fade_s + PERIOD_S {
+            assert_eq!(force, 0.0, "gone {age_s} s after the last mechanism");
+        }
+        before = force;
+    }
+    assert!(seen_stale);
+    rig.publishing = true;
+    let back = rig.run(500);
+    assert!((back[499].force.force.z - full).abs() < 0.01 * full, "{}", back[499].force.force);
+    let step = largest_step(&back);
+    assert!(step < 3.0 * full * PERIOD_S / policy.fade_s, "a step of {step} N on the way back");
+}
+
+#[test]
+fn a_mechanism_of_wrong_numbers_is_refused_and_the_one_before_it_stays() {
+    let spoil: [fn(&mut MechanismSnapshot); 8] = [
+        |s| s.rows[0].offset = f64::NAN,
+        |s| s.rows[0].offset = 1e30,
+        |s| s.rows[1].drift = 1e200,
+        |s| s.compliance[0] = f64::INFINITY,
+        |s| s.lambda[1] = f64::NAN,
+        |s| s.blocks[0].first = 1,
+        |s| s.row_count = usize::MAX,
+        |s| s.block_count = usize::MAX,
+    ];
+    for (number, spoil) in spoil.into_iter().enumerate() {
+        let mut rig = Rig::pressing(|_| ());
+        let full = rig.tick().force.force.z;
+        rig.publishing = false;
+        wall(rig.snapshot.stamp.sequence + 1, rig.due(), 0.0, &mut rig.snapshot);
+        spoil(&mut rig.snapshot);
+        let record = rig.tick();
+        assert!(record.faults.contains(Faults::SNAPSHOT_INVALID), "{number}");
+        assert!((record.force.force.z - full).abs() < 0.01 * full, "{number}: {}", record.force.force);
+        // Refused once, not in every tick that still sees it.
+        assert_eq!(rig.tick().faults, Faults::NONE, "{number}");
+    }
+}
+
+#[test]
+fn a_mechanism_that_left_constraints_out_is_used_and_says_so() {
+    let mut rig = Rig::pressing(|_| ());
+    rig.publishing = false;
+    wall(rig.snapshot.stamp.sequence + 1, rig.due(), 0.0, &mut rig.snapshot);
+    rig.snapshot.dropped = 3;
+    for record in rig.run(20) {
+        assert_eq!(record.faults, Faults::SNAPSHOT_OVERFULL);
+        assert!((record.force.force.z - STIFFNESS * DEPTH).abs() < 0.01 * STIFFNESS * DEPTH);
+    }
+}
+
+#[test]
+fn a_solve_that_ends_in_no_number_gives_zero_force_at_once_and_a_latched_fault() {
+    let mut rig = Rig::pressing(|_| ());
+    rig.publishing = false;
+    wall(rig.snapshot.stamp.sequence + 1, rig.due(), 0.0, &mut rig.snapshot);
+    // Each number is finite; times the four newtons of the warm start it is not.
+    for row in 0..3 {
+        rig.snapshot.compliance[row * (MAX_ROWS + 1)] = 5e307;
+    }
+    let record = rig.tick();
+    assert!(record.faults.contains(Faults::SOLVER_FAILED));
+    assert_eq!(record.force.force, Vec3::zeros());
+    assert_eq!((record.state, rig.state.gate().cause()), (State::Fault, Some(Trip::Solver)));
+    // A good mechanism does not bring the force back by itself.
+    rig.publishing = true;
+    assert!(rig.run(500).iter().all(|r| r.force.force == Vec3::zeros() && r.state == State::Fault));
+    assert_eq!(rig.tick().faults, Faults::NONE);
+    rig.command(Event::Acknowledge);
+    assert_eq!(rig.tick().state, State::Disabled);
+}
+
+#[test]
+fn a_force_that_is_no_number_is_never_sent() {
+    let mut rig = Rig::new(|model| model.mapping.force_scale = 1e308);
+    rig.command(Event::Enable);
+    rig.run(600);
+    let records = rig.move_to(-DEPTH, 400);
+    assert!(records.iter().any(|r| r.faults.contains(Faults::FORCE_INVALID)));
+    assert_eq!((records[399].state, rig.state.gate().cause()), (State::Fault, Some(Trip::Solver)));
+    assert_eq!(records[399].force.force, Vec3::zeros());
+}
+
+#[test]
+fn a_silent_device_gets_zero_at_once_and_is_lost_after_the_stated_time() {
+    let mut rig = Rig::pressing(|_| ());
+    let lost_ticks = (rig.model.policy.device_lost_s / PERIOD_S).round() as usize;
+    for n in 0..2 * lost_ticks {
+        let record = rig.tick_with(None);
+        assert!(record.faults.contains(Faults::DEVICE_SILENT));
+        assert_eq!(record.force.force, Vec3::zeros());
+        assert_eq!(record.state == State::Fault, n >= lost_ticks, "{n}");
+    }
+    assert_eq!(rig.state.gate().cause(), Some(Trip::DeviceLost));
+    // Back again: no force until it was acknowledged and enabled.
+    assert!(rig.run(50).iter().all(|r| r.force.force == Vec3::zeros() && r.state == State::Fault));
+    rig.command(Event::Enable);
+    assert_eq!(rig.tick().state, State::Fault);
+    rig.command(Event::Acknowledge);
+    assert_eq!(rig.tick().state, State::Disabled);
+}
+
+#[test]
+fn a_short_silence_costs_its_own_ticks_only() {
+    let mut rig = Rig::pressing(|_| ());
+    for _ in 0..5 {
+        assert_eq!(rig.tick_with(None).force.force, Vec3::zeros());
+    }
+    let back = rig.run(200);
+    assert_eq!(back[199].state, State::Enabled);
+    assert!((back[199].force.force.z - STIFFNESS * DEPTH).abs() < 0.01 * STIFFNESS * DEPTH);
+    let slew = rig.model.limits.slew.linear * PERIOD_S;
+    assert!(back[0].force.force.norm() <= slew * (1.0 + 1e-9) && largest_step(&back) <= slew * (1.0 + 1e-9));
+}
+
+#[test]
+fn a_reading_that_is_no_number_is_ignored() {
+    let mut rig = Rig::pressing(|_| ());
+    for bad in [f64::NAN, f64::INFINITY] {
+        let record = rig.tick_with(Some(reading(1, rig.due(), bad)));
+        assert!(record.faults.contains(Faults::DEVICE_INVALID));
+        assert_eq!(record.force.force, Vec3::zeros());
+        assert_eq!(record.state, State::Enabled);
+    }
+    rig.run(200);
+    assert_eq!(rig.tick().faults, Faults::NONE);
+}
+
+#[test]
+fn a_single_jump_is_ignored_and_a_lasting_one_is_a_lost_device() {
+    let mut rig = Rig::pressing(|_| ());
+    let far = -DEPTH - 0.05;
+    let record = rig.tick_with(Some(reading(1, rig.due(), far)));
+    assert!(record.faults.contains(Faults::DEVICE_INVALID));
+    assert_eq!(record.force.force, Vec3::zeros());
+    rig.run(200);
+    assert_eq!(rig.tick().state, State::Enabled);
+    rig.hand = far;
+    let records = rig.run(60);
+    assert!(records.iter().all(|r| r.force.force == Vec3::zeros()), "no force from a place that cannot be");
+    assert_eq!((records[59].state, rig.state.gate().cause()), (State::Fault, Some(Trip::DeviceLost)));
+    // The new place is believed then, so that the fault can be acknowledged.
+    assert!(!records[59].faults.contains(Faults::DEVICE_INVALID));
+    rig.command(Event::Acknowledge);
+    assert_eq!(rig.tick().state, State::Disabled);
+}
+
+#[test]
+fn overruns_are_told_one_by_one_and_many_in_a_row_latch_a_fault() {
+    let trip = Rig::new(|_| ()).model.policy.overruns_trip;
+    for (late_ns, skipped) in [(PERIOD_NS + 1, 0), (0, 2)] {
+        let mut rig = Rig::pressing(|_| ());
+        (rig.late_ns, rig.skipped) = (late_ns, skipped);
+        for n in 1..trip {
+            let record = rig.tick();
+            assert!(record.faults.contains(Faults::OVERRUN), "{n}");
+            assert_eq!(record.state, State::Enabled, "{n}");
+        }
+        (rig.late_ns, rig.skipped) = (0, 0);
+        assert!(!rig.tick().faults.contains(Faults::OVERRUN));
+        (rig.late_ns, rig.skipped) = (late_ns, skipped);
+        let record = rig.run(trip as usize)[trip as usize - 1];
+        assert_eq!((record.state, rig.state.gate().cause()), (State::Fault, Some(Trip::Deadline)));
+        assert_eq!(record.force.force, Vec3::zeros());
+        // Refused while it lasts.
+        rig.command(Event::Acknowledge);
+        assert_eq!(rig.tick().state, State::Fault);
+        (rig.late_ns, rig.skipped) = (0, 0);
+        rig.tick();
+        rig.command(Event::Acknowledge);
+        assert_eq!(rig.tick().state, State::Disabled);
+    }
+}
+
+#[test]
+fn a_tick_exactly_one_period_late_is_no_overrun() {
+    let mut rig = Rig::pressing(|_| ());
+    rig.late_ns = PERIOD_NS;
+    assert!(!rig.tick().faults.contains(Faults::OVERRUN));
+}
+
+#[test]
+fn a_solve_that_is_cut_short_says_so_and_its_force_is_used() {
+    // By the count of sweeps, over-relaxed so that one is never enough; by time.
+    let by_count = Rig::pressing(|_| ());
+    let mut by_time = Rig::pressing(|_| ());
+    by_time.solve_budget_ns = 0;
+    for (mut rig, cut) in [(by_count, true), (by_time, false)] {
+        if cut {
+            rig.model.solver.iterations = 1;
+            rig.model.solver.relaxation = 1.5;
+        }
+        rig.model.solver.tolerance = 0.0;
+        let records: Vec<_> = (0..100)
+            .map(|n| {
+                rig.hand = -DEPTH - 5e-4 * (0.1 * n as f64).sin();
+                rig.tick()
+            })
+            .collect();
+        assert!(records.iter().any(|r| r.faults.contains(Faults::SOLVER_BOUNDED)));
+        assert!(records.iter().all(|r| r.state == State::Enabled && r.iterations == 1 && r.force.force.z > 1.0));
+    }
+}
+
+#[test]
+fn thirty_mechanisms_a_second_do_not_click() {
+    // The wall of each mechanism is half a millimetre above or below that of the one before.
+    let jump = 5e-4;
+    let step_with = |blend_s: f64| {
+        let mut rig = Rig::pressing(|model| model.policy.blend_s = blend_s);
+        let records: Vec<_> = (0..600)
+            .map(|_| {
+                let steps = (rig.due().since(ORIGIN) as f64 / NS_PER_S as f64 / STEP_S) as u64;
+                rig.wall = if steps.is_multiple_of(2) { 0.0 } else { jump };
+                rig.tick()
+            })
+            .collect();
+        let wanted: Vec<f64> = records.iter().map(|r| r.wanted.force.z).collect();
+        wanted.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, f64::max)
+    };
+    let blend_s = Rig::new(|_| ()).model.policy.blend_s;
+    let (blended, bare) = (step_with(blend_s), step_with(1e-9));
+    // Blended, the wall moves at jump/blend_s: the damper feels that speed come and go, the spring its way in a tick.
+    let bound = 2.0 * DAMPING * jump / blend_s + STIFFNESS * jump * PERIOD_S / blend_s;
+    assert!(blended < bound, "{blended} N against {bound} N");
+    assert!(bare > 4.0 * blended, "{bare} N without blending, {blended} N with");
+}
+
+#[test]
+fn enabling_inside_an_object_gives_no_kick() {
+    let mut rig = Rig::new(|_| ());
+    rig.hand = -6e-3;
+    rig.run(200);
+    rig.command(Event::Enable);
+    assert!(rig.run(1000).iter().all(|r| r.force.force == Vec3::zeros()), "waits while the force would be large");
+    let out = rig.move_to(2e-3, 400);
+    let ramp = rig.model.policy.ramp_s;
+    let bound = 8.0 * PERIOD_S / ramp + 2.0 * STIFFNESS * 8e-3 / 400.0;
+    assert!(largest_step(&out) < bound, "{}", largest_step(&out));
+    let again: Vec<_> = rig.run(600).into_iter().chain(rig.move_to(-DEPTH, 400)).chain(rig.run(300)).collect();
+    assert!((again[1299].force.force.z - STIFFNESS * DEPTH).abs() < 0.01 * STIFFNESS * DEPTH, "and then it is there");
+}
+
+#[test]
+fn a_force_the_device_did_not_take_is_told_and_reckoned_with() {
+    let mut rig = Rig::pressing(|_| ());
+    let before = rig.state.ledger().account().reserve_j;
+    let record = rig.tick_with(None);
+    assert_eq!(record.force.force, Vec3::zeros());
+    // The zero was not heard: four newtons go on pushing at a hand that nobody sees.
+    rig.state.unheard();
+    assert!(rig.state.record().faults.contains(Faults::DEVICE_SILENT));
+    let mut heard = Rig::pressing(|_| ());
+    heard.tick_with(None);
+    rig.tick_with(None);
+    heard.tick_with(None);
+    let (unheard_j, heard_j) = (rig.state.ledger().account().reserve_j, heard.state.ledger().account().reserve_j);
+    assert!(unheard_j < heard_j && heard_j <= before, "{unheard_j} {heard_j} {before}");
+}
