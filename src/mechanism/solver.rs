@@ -197,7 +197,9 @@ fn sweeps(
         lambda.fill(0.0);
         return Outcome { residual: 0.0, converged: true, ..outcome };
     }
-    let (mut relaxation, mut is_sound) = (settings.relaxation, scale.is_finite());
+    // A block on its own is solved at once; going beyond would only have to come back.
+    let mut relaxation = if blocks.len() == 1 { 1.0 } else { settings.relaxation };
+    let mut is_sound = scale.is_finite();
     while is_sound && outcome.iterations < settings.iterations {
         let before = outcome.residual;
         // The residual of a sweep is the largest correction it made, as a violation.
