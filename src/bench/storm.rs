@@ -369,6 +369,7 @@ impl Scene {
                     point_tool: constraint.point_tool,
                     offset: if k == 0 { constraint.offset } else { held },
                     drift: if k == 0 { constraint.drift } else { 0.0 },
+                    ..Row::EMPTY
                 };
                 snapshot.lambda[first + k] = 0.0;
                 snapshot.row_count += 1;

@@ -16,6 +16,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros))]
 #![forbid(unsafe_code)]
 
+mod bodies;
 mod clutch;
 mod compliance;
 mod coupling;

@@ -308,7 +308,7 @@ fn take(
     if snapshot.stamp.sequence != state.seen {
         state.seen = snapshot.stamp.sequence;
         if snapshot.is_sound() {
-            state.local.adopt(snapshot, state.proxy.pose(), tick.began);
+            state.local.adopt(snapshot, state.proxy.pose(), tick.began, tick.period_s);
         } else {
             faults.set(Faults::SNAPSHOT_INVALID);
         }
