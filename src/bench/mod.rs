@@ -10,11 +10,13 @@ mod cyclictest;
 pub mod jitter;
 mod load;
 pub mod passivity;
+pub mod plot;
 mod record;
 pub mod rig;
 pub mod solver;
 pub mod storm;
 pub mod tick;
+pub mod zwidth;
 
 pub use load::Load;
 pub use record::{Better, Comparison, Format, Record, Report, Summary};
@@ -96,6 +98,16 @@ pub const SUITES: &[Suite] = &[
         name: "jitter",
         about: "wake-up lateness of the tick loop at 1, 2 and 4 kHz, idle and loaded, beside cyclictest",
         run: jitter::run,
+    },
+    Suite {
+        name: "passivity",
+        about: "energy that reaches the hand in a million random ticks, with the energy bound and without",
+        run: passivity::run,
+    },
+    Suite {
+        name: "zwidth",
+        about: "stable stiffness and damping of three integrators and two couplings, free drag, hard contact",
+        run: zwidth::run,
     },
     Suite {
         name: "tick",

@@ -56,7 +56,7 @@ impl PlateScene {
                 direction,
                 point_tool: point,
                 offset: direction.dot(&point),
-                drift: 0.0,
+                ..Row::EMPTY
             };
             scene.rows.push([row(normal), row(t1), row(t2)]);
             scene.friction.push(0.2 + 0.5 * random.uniform());

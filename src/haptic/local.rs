@@ -5,19 +5,22 @@
 //! Multirate compliant mechanisms (seed 004; Peterlik et al. 2011), with three things the published scheme lacks. The
 //! tool's own midpoint compliance is part of the solve, so that its motion and the forces are found together. Friction
 //! is incremental: `δ_t` is the slip of this tick, so that a reversal is felt at once and not after the way back to
-//! where the simulation step began. A new snapshot does not replace the old one with a jump: the difference of the gaps
-//! is kept as an offset that fades.
+//! where the simulation step began. Rigid bodies of the scene are not a compliance: they are moved here, tick by tick
+//! ([`super::bodies`]). A new snapshot does not replace the old one with a jump: the difference of the gaps is kept as an
+//! offset that fades.
 //!
 //! ```text
-//!  normal   δ_n = d·(p + R r) − c + drift τ + fade + T J V̂ + (W λ)_n
-//!  tangent  δ_t = T J V̂ + drift T + (W (λ − λ_before))_t
-//!  V̂ = V̂_free + A⁻¹ Jᵀ λ
+//!  normal   δ_n = d·(p + R r) − c + drift τ + fade + T J V̂ + (W λ)_n + Σ H (X + T V')
+//!  tangent  δ_t = T J V̂ + drift T + (W (λ − λ_before))_t + Σ H T V'
+//!  V̂ = V̂_free + A⁻¹ Jᵀ λ          (tool)
+//!  V' = V + T (a + M⁻¹ Hᵀ λ)       (bodies of the scene)
 //! ```
 
-use super::compliance::ToolCompliance;
+use super::bodies::LocalBodies;
+use super::compliance::{SceneCompliance, ToolCompliance};
 use crate::math::{Mat6, Pose, Twist, Vec3, Vec6, Wrench, join, log_so3};
 use crate::mechanism::solver::{Compliance as _, Outcome, Own, Settings, largest, sweep};
-use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind, dot};
+use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, RowKind, dot};
 use crate::shared::{MonoNs, NS_PER_S, Tick};
 
 /// How the tool moves in this tick, before contact.
@@ -56,7 +59,9 @@ pub struct LocalReport {
 pub struct LocalMechanism {
     snapshot: Box<MechanismSnapshot>,
     blocks: [Block; MAX_BLOCKS],
+    bodies: LocalBodies,
     contact_compliance: f64,
+    /// Nothing in the scene answers a force at once.
     rigid_scene: bool,
     jacobian: Box<[Vec6; MAX_ROWS]>,
     /// `T A⁻¹ Jᵀ`, a column each.
@@ -69,6 +74,7 @@ pub struct LocalMechanism {
     offsets: [f64; MAX_BLOCKS],
     fade_from: MonoNs,
     fade_s: f64,
+    blend_s: f64,
 }
 
 impl LocalMechanism {
@@ -80,6 +86,7 @@ impl LocalMechanism {
         Self {
             blocks: snapshot.blocks,
             snapshot,
+            bodies: LocalBodies::new(),
             contact_compliance,
             rigid_scene: true,
             jacobian: Box::new([Vec6::zeros(); MAX_ROWS]),
@@ -91,6 +98,7 @@ impl LocalMechanism {
             offsets: [0.0; MAX_BLOCKS],
             fade_from: MonoNs(0),
             fade_s: blend_s,
+            blend_s,
         }
     }
 
@@ -114,7 +122,7 @@ impl LocalMechanism {
 
     /// Takes a sound snapshot over: forces and gaps of constraints known from the last one go on, what is left of the
     /// difference fades.
-    pub fn adopt(&mut self, new: &MechanismSnapshot, pose: &Pose, now: MonoNs) {
+    pub fn adopt(&mut self, new: &MechanismSnapshot, pose: &Pose, now: MonoNs, period_s: f64) {
         let old_count = self.snapshot.block_count;
         let (old_blocks, old_lambda, old_gaps) = (self.blocks, self.lambda, self.gaps);
         let first = self.snapshot.stamp.sequence == 0;
@@ -134,6 +142,7 @@ impl LocalMechanism {
             self.gaps[index] = found.map_or(f64::NAN, |at| old_gaps[at]);
         }
         let age_s = now.seconds_after(new.stamp.at);
+        self.bodies.adopt(new, new.step_s + age_s, period_s);
         for index in 0..new.block_count {
             let row = self.blocks[index].first;
             let gap = self.row_gap(row, pose, age_s) + self.scene_part(row, &self.lambda);
@@ -144,6 +153,8 @@ impl LocalMechanism {
             self.offsets[index] = if first && known.is_nan() { 0.0 } else { offset };
         }
         self.fade_from = now;
+        // No longer than until the next one may come: else offsets would pile up.
+        self.fade_s = self.blend_s.min(new.step_s).max(period_s);
     }
 
     fn copy_used(&mut self, new: &MechanismSnapshot) {
@@ -170,7 +181,7 @@ impl LocalMechanism {
         }
     }
 
-    /// Violation of a row with the tool at `pose`, without any force.
+    /// Violation of a row with the tool at `pose` and the bodies where they are, without any force.
     fn row_gap(&self, row: usize, pose: &Pose, age_s: f64) -> f64 {
         let row = &self.snapshot.rows[row];
         let position = match row.kind {
@@ -181,7 +192,7 @@ impl LocalMechanism {
                 row.direction.dot(&(built * log_so3(&(built.inverse() * pose.rotation))))
             }
         };
-        position - row.offset + row.drift * age_s
+        position - row.offset + row.drift * age_s + self.bodies.moved(row)
     }
 
     /// `(W λ)` of a row, the scene's part alone.
@@ -210,7 +221,10 @@ impl LocalMechanism {
         let blocks = &self.blocks[..self.snapshot.block_count];
         let (free, lambda) = (&self.free[..rows], &mut self.lambda[..rows]);
         let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
-        let scene = (!self.rigid_scene).then_some(&self.snapshot.compliance[..]);
+        let scene = SceneCompliance {
+            matrix: (!self.rigid_scene).then_some(&self.snapshot.compliance[..]),
+            bodies: (self.bodies.count() > 0).then_some((self.snapshot.rows(), self.bodies.yielding())),
+        };
         let mut compliance = ToolCompliance::new(tool, scene, free, &mut *self.own, lambda);
         let stop = || tick.solve_time_is_up();
         let outcome = sweep(&mut compliance, blocks, largest(free), lambda, settings, stop);
@@ -229,6 +243,7 @@ impl LocalMechanism {
                 report.penetration_m = report.penetration_m.max(-*gap);
             }
         }
+        self.bodies.advance(self.snapshot.rows(), &self.lambda[..rows], motion.period_s);
         report
     }
 
@@ -254,14 +269,15 @@ impl LocalMechanism {
             for row in block.range() {
                 let speed = self.jacobian[row].dot(&motion.free);
                 let sliding = matches!(block.law, Law::Contact { .. }) && row > block.first;
-                self.free[row] = if sliding {
-                    let drift: &Row = &self.snapshot.rows[row];
-                    motion.period_s * (speed + drift.drift)
-                        - self.scene_part(row, &self.lambda)
-                        - block.law.compliance() * self.lambda[row]
-                } else {
-                    self.row_gap(row, &motion.pose, age_s) + motion.lead_s * speed
-                };
+                let given = &self.snapshot.rows[row];
+                self.free[row] = self.bodies.coming(given, motion.period_s)
+                    + if sliding {
+                        motion.period_s * (speed + given.drift)
+                            - self.scene_part(row, &self.lambda)
+                            - block.law.compliance() * self.lambda[row]
+                    } else {
+                        self.row_gap(row, &motion.pose, age_s) + motion.lead_s * speed
+                    };
             }
             self.free[block.first] += fading.max(0.0) * self.offsets[index];
         }
@@ -281,7 +297,8 @@ impl LocalMechanism {
                     let from = block.first + k;
                     self.jacobian[rows + k] = self.jacobian[from];
                     done[rows + k] = self.lambda[from] * period_s;
-                    self.free[rows + k] = self.jacobian[from].dot(twist) + self.snapshot.rows[from].drift;
+                    let row = &self.snapshot.rows[from];
+                    self.free[rows + k] = self.jacobian[from].dot(twist) + row.drift + self.bodies.speed(row);
                 }
                 recoil = recoil.max(self.free[rows].abs());
                 blocks[count] = Block { id: block.id, first: rows, law: Law::Contact { friction, compliance: 0.0 } };
@@ -303,7 +320,7 @@ impl LocalMechanism {
         let mut impulse = done;
         let (blocks, free) = (&blocks[..count], &self.free[..rows]);
         let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
-        let mut compliance = ToolCompliance::new(tool, None, free, &mut *self.own, &impulse[..rows]);
+        let mut compliance = ToolCompliance::new(tool, SceneCompliance::NONE, free, &mut *self.own, &impulse[..rows]);
         // Whatever takes energy out will do, and the next tick goes on from there: a few sweeps are enough.
         let settings = Settings { iterations: 5, tolerance: 1e-3, relaxation: 1.2 };
         sweep(&mut compliance, blocks, largest(free), &mut impulse[..rows], &settings, || false);

@@ -5,7 +5,7 @@
 use super::rows::{Bent, Contact};
 use super::{Motion, SimModel};
 use crate::collision::{Collider, CollisionModel, ModelError, Request, Service};
-use crate::geometry::Feature;
+use crate::geometry::{Feature, Shape};
 use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
 use crate::mechanism::newton::Workspace;
 use crate::mechanism::pmi::{Coriolis, Gravity, RigidBody, RigidStep};
@@ -18,6 +18,8 @@ pub(super) const TOOL: usize = 0;
 /// One of the things contacts act between.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mover {
+    pub shape: Shape,
+    pub pose_body_shape: Pose,
     /// Pose at the start of the step.
     pub pose: Pose,
     /// Twist at the start of the step.
@@ -37,8 +39,10 @@ pub(super) struct Mover {
 }
 
 impl Mover {
-    pub(super) fn fixed(pose: Pose) -> Self {
+    pub(super) fn fixed(shape: Shape, pose_body_shape: Pose, pose: Pose) -> Self {
         Self {
+            shape,
+            pose_body_shape,
             pose,
             twist: Twist::zeros(),
             free: Twist::zeros(),
@@ -91,6 +95,8 @@ pub struct StepReport {
     pub converged: bool,
     /// Deepest overlap at the start of the step, m.
     pub penetration_m: f64,
+    /// Energy that pushing overlapping bodies apart gave them and that they had no speed to pay for with, J.
+    pub lifted_j: f64,
     /// Contacts that did not fit.
     pub dropped: u32,
 }
@@ -160,8 +166,8 @@ impl SimData {
                 Some(RigidBody::new(inertia, gravity, Coriolis::Midpoint, body.start, Twist::zeros()))
             }
         };
-        let mut movers = vec![Mover::fixed(model.tool.start)];
-        movers.extend(model.bodies.iter().map(|body| Mover::fixed(body.start)));
+        let mut movers = vec![Mover::fixed(model.tool.shape, model.tool.pose_tool_shape, model.tool.start)];
+        movers.extend(model.bodies.iter().map(|body| Mover::fixed(body.shape, body.pose_body_shape, body.start)));
         let mut data = Self {
             stamp: Stamp::default(),
             bodies: model.bodies.iter().map(body).collect(),
@@ -237,7 +243,7 @@ impl SimData {
 
 /// Features of the tool and of every body, each in the frame of its body.
 fn features(model: &SimModel) -> Vec<Vec<Feature>> {
-    let of = |shape: &crate::geometry::Shape, pose: &Pose| {
+    let of = |shape: &Shape, pose: &Pose| {
         shape.features().as_slice().iter().map(|feature| feature.transformed(pose)).collect()
     };
     let mut all = vec![of(&model.tool.shape, &model.tool.pose_tool_shape)];

@@ -17,7 +17,8 @@
 //! step with `e v`. Its energy is then right to round-off, whatever the step; its time is late by less than a step.
 //!
 //! Overlap. Seed 000 corrects it by adding `d/T` to the velocity, which pays with kinetic energy that was not there.
-//! Stage 8 moves positions, and what that lifts is paid for with the speed of what was lifted, as far as it has any.
+//! Stage 8 moves positions, and what that lifts is paid for with the speed of the bodies that were moved. What they cannot
+//! pay is reported: it is nothing unless surfaces are curved or a scene begins with an overlap.
 
 use super::data::{Mover, TOOL};
 use super::rows::{Bent, Contact};
@@ -41,9 +42,6 @@ const ROUND_OFF: f64 = 1e-14;
 
 /// How much short of a whole rebound energy may leave it: more than the solve misses, less than matters.
 const SHORT: f64 = 1e-6;
-
-/// Bounds of both solves.
-const SETTINGS: Settings = Settings { iterations: 60, tolerance: 1e-12, relaxation: 1.2 };
 
 /// The contacts that are closed at the end of the step.
 struct Closed {
@@ -70,12 +68,12 @@ pub(super) fn settle(model: &SimModel, data: &mut SimData, step_s: f64) {
     fill_compliance(&mut compliance, rows, &closed.contacts, &closed.ends, 1.0, |mover| mover.inverse_mass);
     let bounces = closed.rebounds.iter().any(|speed| *speed > 0.0);
     if bounces
-        && let Some(impulses) = closed.impulses(&compliance, 1.0)
+        && let Some(impulses) = closed.impulses(&compliance, 1.0, &model.solver)
         && closed.strike(data, &impulses, false, step_s)
     {
         return;
     }
-    if let Some(impulses) = closed.impulses(&compliance, 0.0) {
+    if let Some(impulses) = closed.impulses(&compliance, 0.0, &model.solver) {
         closed.strike(data, &impulses, true, step_s);
     }
 }
@@ -132,7 +130,7 @@ impl Closed {
     }
 
     /// Total impulses of the step under the law on velocities, with `bounce` times the rebound.
-    fn impulses(&self, compliance: &[f64], bounce: f64) -> Option<Vec<f64>> {
+    fn impulses(&self, compliance: &[f64], bounce: f64, settings: &Settings) -> Option<Vec<f64>> {
         let rows = self.done.len();
         let blocks: Vec<Block> =
             self.contacts.iter().enumerate().map(|(i, contact)| block(i, contact.friction)).collect();
@@ -147,7 +145,7 @@ impl Closed {
         }
         let problem = Problem { blocks: &blocks, compliance, stride: rows, free: &free };
         let mut impulses = self.done.clone();
-        solve_robustly(&problem, &mut impulses, &SETTINGS, &mut Workspace::default(), || false);
+        solve_robustly(&problem, &mut impulses, settings, &mut Workspace::default(), || false);
         impulses.iter().all(|x| x.is_finite()).then_some(impulses)
     }
 
@@ -218,8 +216,9 @@ fn block(index: usize, friction: f64) -> Block {
     Block { id: 0, first: 3 * index, law: Law::Contact { friction, compliance: 0.0 } }
 }
 
-/// Stage 8: moves bodies out of what overlap is left, shortest way in the metric of their masses; the tool stays.
-pub(super) fn push_apart(data: &mut SimData, step_s: f64) {
+/// Stage 8: moves bodies out of what overlap is left, shortest way in the metric of their masses; the tool stays. Gives the
+/// energy that nobody paid for, J.
+pub(super) fn push_apart(model: &SimModel, data: &mut SimData, step_s: f64) -> f64 {
     let overlap = |contact: &Contact| {
         // What the step began with and what it moved since: stage 5 only kept it from growing.
         contact.candidate.gap + step_s * contact.rate(0, &data.movers, |mover| mover.midpoint)
@@ -227,7 +226,7 @@ pub(super) fn push_apart(data: &mut SimData, step_s: f64) {
     let mut deep: Vec<(Contact, f64)> =
         data.contacts.iter().map(|c| (*c, overlap(c))).filter(|(_, gap)| *gap < -OVERLAP_LEFT_M).collect();
     if deep.is_empty() {
-        return;
+        return 0.0;
     }
     let mut movers = ends(data, step_s);
     movers[TOOL].inverse_mass = Mat6::zeros();
@@ -242,20 +241,32 @@ pub(super) fn push_apart(data: &mut SimData, step_s: f64) {
     let blocks: Vec<Block> = (0..contacts.len()).map(|i| block(i, 0.0)).collect();
     let problem = Problem { blocks: &blocks, compliance: &compliance, stride: rows, free: &free };
     let mut push = vec![0.0; rows];
-    solve_robustly(&problem, &mut push, &SETTINGS, &mut data.workspace, || false);
+    solve_robustly(&problem, &mut push, &model.solver, &mut data.workspace, || false);
+    let (mut lifted, mut moved) = (0.0, Vec::new());
     for (index, body) in data.bodies.iter_mut().enumerate() {
         let Some(body) = body else { continue };
         let shift = movers[index + 1].inverse_mass * wrench_on(index + 1, &contacts, &push);
-        if !shift.iter().all(|x| x.is_finite()) || shift.norm() == 0.0 {
-            continue;
-        }
-        let before = body.ledger().potential_j();
-        body.shift(advance(body.pose(), &shift, 1.0));
-        let lifted = body.ledger().potential_j() - before;
-        if lifted > 0.0 {
-            let kinetic = body.ledger().kinetic_j();
-            let left = (1.0 - lifted / kinetic).max(0.0);
-            body.strike(if left.is_finite() { body.twist() * left.sqrt() } else { *body.twist() });
+        if shift.iter().all(|x| x.is_finite()) && shift.norm() > 0.0 {
+            let before = body.ledger().potential_j();
+            body.shift(advance(body.pose(), &shift, 1.0));
+            lifted += body.ledger().potential_j() - before;
+            moved.push(index);
         }
     }
+    if lifted > 0.0 { pay(data, &moved, lifted) } else { 0.0 }
+}
+
+/// Slows bodies down until `owed` is paid or they stand still; gives what is left to pay, J.
+fn pay(data: &mut SimData, bodies: &[usize], owed: f64) -> f64 {
+    let of = |data: &SimData| -> f64 {
+        bodies.iter().filter_map(|index| data.bodies[*index].as_ref()).map(|body| body.ledger().kinetic_j()).sum()
+    };
+    let kinetic = of(data);
+    let left = if kinetic > owed { (1.0 - owed / kinetic).sqrt() } else { 0.0 };
+    for index in bodies {
+        if let Some(body) = &mut data.bodies[*index] {
+            body.strike(body.twist() * left);
+        }
+    }
+    (owed - kinetic).max(0.0)
 }

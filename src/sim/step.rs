@@ -17,7 +17,7 @@
 //! 8 are in [`super::settle`].
 
 use super::data::{Mover, TOOL};
-use super::rows::{Bent, Contact, Contour};
+use super::rows::{Bent, Contact};
 use super::settle::{push_apart, settle};
 use super::{Motion, SimData, SimModel, StepReport, publish};
 use crate::collision::Side;
@@ -42,7 +42,7 @@ pub fn step(model: &SimModel, data: &mut SimData, tool: &ToolSample, out: &mut M
     let outcome = find_forces(model, data, step_s, contact_compliance);
     advance_bodies(data);
     settle(model, data, step_s);
-    push_apart(data, step_s);
+    let lifted_j = push_apart(model, data, step_s);
     let touching = data.lambda.chunks_exact(3).filter(|l| l[0] > 0.0).count();
     let deepest = data.contacts.iter().fold(0.0, |m: f64, c| m.max(-c.candidate.gap));
     data.stamp.sequence += 1;
@@ -57,6 +57,7 @@ pub fn step(model: &SimModel, data: &mut SimData, tool: &ToolSample, out: &mut M
         residual: outcome.residual,
         converged: outcome.converged,
         penetration_m: deepest,
+        lifted_j,
         dropped,
     };
     data.report
@@ -76,7 +77,7 @@ fn place(model: &SimModel, data: &mut SimData, tool: &ToolSample, step_s: f64) -
             step.as_ref().map_or((mover.twist, Mat6::zeros()), |step| (step.free, step.inverse));
         data.steps[index + 1] = step;
     }
-    let mut mover = Mover::fixed(tool.pose_world_tool);
+    let mut mover = Mover::fixed(model.tool.shape, model.tool.pose_tool_shape, tool.pose_world_tool);
     mover.twist = tool.twist_tool;
     let compliance = match tool.link {
         CouplingLink::Rigid { contact_compliance } => {
@@ -134,22 +135,9 @@ fn collide(model: &SimModel, data: &mut SimData) {
         if !fresh {
             candidate.refresh(&poses[0], &poses[1]);
         }
-        let (holder, point, down) = match candidate.surface {
-            Side::B => (0, &candidate.point_a, -candidate.normal),
-            Side::A => (1, &candidate.point_b, candidate.normal),
-        };
-        let feature = data.features[movers[holder]].get(candidate.feature());
-        let contour = Contour::of(feature, point, &poses[holder].rotation.inverse_transform_vector(&down));
-        let (friction, restitution) = model.pair(material(model, movers[0]), material(model, movers[1]));
-        data.contacts.push(Contact {
-            candidate: *candidate,
-            movers,
-            contour,
-            rows: [[Vec6::zeros(); 3]; 2],
-            directions: [candidate.normal; 3],
-            friction,
-            restitution,
-        });
+        let holder = movers[usize::from(candidate.surface == Side::A)];
+        let pair = model.pair(material(model, movers[0]), material(model, movers[1]));
+        data.contacts.push(Contact::new(candidate, &data.movers, &data.features[holder], pair));
     }
 }
 

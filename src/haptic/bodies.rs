@@ -1,0 +1,113 @@
+//! Rigid bodies of the scene, moved by the haptic thread between two snapshots.
+//!
+//! Thread: haptic (RT; memory is set aside at construction).
+//!
+//! A box that is pushed gives way by `λ s²/2m` after a time `s`: next to nothing in a tick, much in a step of the
+//! simulation. A compliance taken from the step would make it feel soft at the step's beginning, and a force that differs
+//! from the one the simulation foresaw would move it at once. So each body of the snapshot is moved here tick by tick, from
+//! where the step began, with the forces of the ticks:
+//!
+//! ```text
+//!  V' = V + T (a + M⁻¹ Σ Hᵀλ),   X' = X + T V'                 compliance of a row: T² H M⁻¹ Hᵀ
+//! ```
+//!
+//! The velocity at the end of the tick enters the contact law (Moreau's rule): contacts between bodies neither recoil nor
+//! need settling, and the bodies are passive: of the work `T λᵀH V'` that rows do, `½ T² λᵀH M⁻¹Hᵀλ` is lost. Rows stay as
+//! the snapshot has them; the next one brings new ones.
+
+use crate::math::{Twist, Vec6};
+use crate::mechanism::{MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, Row, SceneBody};
+
+/// See the file's head.
+#[expect(clippy::disallowed_types, reason = "boxed when it is made: too large for a stack, never moved after")]
+pub(super) struct LocalBodies {
+    bodies: [SceneBody; MAX_SCENE_BODIES],
+    /// `X`: way since the start of the step.
+    ways: [Vec6; MAX_SCENE_BODIES],
+    count: usize,
+    /// `T² M⁻¹ Hᵀ` of each row on each of its two sides.
+    yielding: Box<[[Vec6; 2]; MAX_ROWS]>,
+}
+
+impl LocalBodies {
+    /// None.
+    #[expect(clippy::disallowed_types, reason = "made before the first tick")]
+    pub(super) fn new() -> Self {
+        Self {
+            bodies: [SceneBody::fixed(); MAX_SCENE_BODIES],
+            ways: [Vec6::zeros(); MAX_SCENE_BODIES],
+            count: 0,
+            yielding: Box::new([[Vec6::zeros(); 2]; MAX_ROWS]),
+        }
+    }
+
+    /// Number of bodies.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// `T² M⁻¹ Hᵀ`, one for each row and side.
+    pub(super) fn yielding(&self) -> &[[Vec6; 2]] {
+        &*self.yielding
+    }
+
+    /// Takes the bodies of a snapshot over, as they are `since_s` after the start of its step if what the simulation foresaw
+    /// comes true.
+    pub(super) fn adopt(&mut self, snapshot: &MechanismSnapshot, since_s: f64, period_s: f64) {
+        self.count = snapshot.body_count;
+        self.bodies[..self.count].copy_from_slice(snapshot.bodies());
+        for (row, yielding) in snapshot.rows().iter().zip(self.yielding.iter_mut()) {
+            for (body, jacobian, side) in row.parts() {
+                yielding[side] = self.bodies[body].inverse_mass * jacobian * (period_s * period_s);
+            }
+        }
+        let mut foreseen = [Vec6::zeros(); MAX_SCENE_BODIES];
+        self.pull(snapshot.rows(), &snapshot.lambda, period_s, &mut foreseen);
+        // Beyond its own step nothing was foreseen.
+        let during = since_s.clamp(0.0, snapshot.step_s);
+        for index in 0..self.count {
+            let body = &mut self.bodies[index];
+            let acceleration = body.acceleration + foreseen[index];
+            self.ways[index] = body.twist * during + acceleration * (0.5 * during * during);
+            body.twist += acceleration * during;
+            self.ways[index] += body.twist * (since_s - during).max(0.0);
+        }
+    }
+
+    /// Adds the acceleration of each body under the forces of the rows.
+    fn pull(&self, rows: &[Row], lambda: &[f64], period_s: f64, out: &mut [Vec6; MAX_SCENE_BODIES]) {
+        let scale = 1.0 / (period_s * period_s);
+        for ((row, yielding), force) in rows.iter().zip(&*self.yielding).zip(lambda) {
+            for (body, _, side) in row.parts() {
+                out[body] += yielding[side] * (force * scale);
+            }
+        }
+    }
+
+    /// How far the bodies have moved a row since the start of the step.
+    pub(super) fn moved(&self, row: &Row) -> f64 {
+        row.parts().map(|(body, jacobian, _)| jacobian.dot(&self.ways[body])).sum()
+    }
+
+    /// How far they would move it in this tick if nothing touched them.
+    pub(super) fn coming(&self, row: &Row, period_s: f64) -> f64 {
+        let twist = |body: &SceneBody| -> Twist { body.twist + body.acceleration * period_s };
+        row.parts().map(|(body, jacobian, _)| period_s * jacobian.dot(&twist(&self.bodies[body]))).sum()
+    }
+
+    /// How fast they move it.
+    pub(super) fn speed(&self, row: &Row) -> f64 {
+        row.parts().map(|(body, jacobian, _)| jacobian.dot(&self.bodies[body].twist)).sum()
+    }
+
+    /// Moves the bodies by one tick under the forces of the rows.
+    pub(super) fn advance(&mut self, rows: &[Row], lambda: &[f64], period_s: f64) {
+        let mut pulled = [Vec6::zeros(); MAX_SCENE_BODIES];
+        self.pull(rows, lambda, period_s, &mut pulled);
+        for index in 0..self.count {
+            let body = &mut self.bodies[index];
+            body.twist += (body.acceleration + pulled[index]) * period_s;
+            self.ways[index] += body.twist * period_s;
+        }
+    }
+}
