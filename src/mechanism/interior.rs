@@ -26,8 +26,8 @@ const STEPS: u32 = 50;
 const SHORT: f64 = 0.1;
 /// … and this many of them mean that the path does not lead on.
 const MOST_SHORT: u32 = 6;
-/// Below this distance from the end, this many steps that do not halve it mean that round-off has been met.
-const STALLED: f64 = 1e-6;
+/// Below this distance from the end, a few tolerances, this many steps that do not halve it mean that round-off has been met.
+const STALLED: f64 = 1e-8;
 const MOST_IDLE: u32 = 3;
 /// A contact starts with at least this part of the largest force estimated.
 const LEAST_START: f64 = 1e-2;
@@ -39,6 +39,7 @@ pub(super) struct Path {
     pub(super) contacts: Vec<(usize, f64)>,
     joints: Vec<usize>,
     give: f64,
+    smoothing: f64,
     q: Vec<f64>,
     shift: Vec<f64>,
     /// What a violation of each row counts, so that it can be compared with the largest free violation of the problem as it was stated.
@@ -123,9 +124,10 @@ impl Path {
 
     /// Puts the point at the start of a path: on the axes of the cones, `boldness` times as far out as the forces are
     /// estimated to be. `give` is added to the compliance of joints in the matrix of a step, so that redundant ones can
-    /// be solved, and to all rows for the estimate; the end of the path does not depend on it.
-    pub(super) fn start(&mut self, boldness: f64, give: f64) {
-        self.give = give;
+    /// be solved, and to all rows for the estimate. `smoothing` rounds the slip (see [`Self::roundness`]). The end of the
+    /// path depends on none of them.
+    pub(super) fn start(&mut self, boldness: f64, give: f64, smoothing: f64) {
+        (self.give, self.smoothing) = (give, smoothing);
         let size = self.shift.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         self.scaling.clear();
         self.scaling.resize(self.contacts.len(), Scaling::uniform(1.0 / give));
@@ -224,8 +226,16 @@ impl Path {
             self.residual[i] = self.z[i] - dot(&self.q[i * rows..][..rows], &self.x) - self.shift[i];
         }
         for &(i, _) in &self.contacts {
-            self.residual[i] -= length(self.z[i + 1], self.z[i + 2]);
+            let round = self.roundness(i);
+            self.residual[i] -= length(length(self.z[i + 1], self.z[i + 2]), round) - round;
         }
+    }
+
+    /// `ε` of the rounded slip `√(‖z_t‖² + ε²) − ε`: the part `smoothing` of `x·z/x_n`, which for a contact that sticks is
+    /// as large as `z` itself and goes with it. Without, the direction of a slip that passes close to zero spins, and the
+    /// path with it.
+    fn roundness(&self, i: usize) -> f64 {
+        self.smoothing * inner(&at(&self.x, i), &at(&self.z, i)) / self.x[i]
     }
 
     /// Largest of the residual of any row beside the problem's free violation, and `x·z` of any contact beside that times
@@ -240,7 +250,8 @@ impl Path {
     pub(super) fn rescale(&mut self) -> bool {
         self.scaling.clear();
         for &(i, _) in &self.contacts {
-            let Some(scaling) = Scaling::between(&at(&self.x, i), &at(&self.z, i)) else { return false };
+            let round = self.roundness(i);
+            let Some(scaling) = Scaling::between(&at(&self.x, i), &at(&self.z, i), round) else { return false };
             self.scaling.push(scaling);
         }
         true

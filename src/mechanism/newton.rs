@@ -30,7 +30,9 @@ const STEPS: u32 = 20;
 /// How far out the interior-point paths begin, and how much their joints give way, one attempt after the other.
 const ATTEMPTS: [(f64, f64); 5] = [(1.0, 1e-8), (1.0, 1e-11), (0.01, 1e-9), (10.0, 1e-10), (0.1, 1e-12)];
 /// Ends of the stretches of a fold-proof path after which the quick one is tried again.
-const STRETCHES: [f64; 8] = [1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14, 1e-16];
+const STRETCHES: [f64; 6] = [1e-2, 1e-5, 1e-8, 1e-11, 1e-14, 1e-17];
+/// How much of a sticking contact's distance from the end of the path its slip is rounded by, on the fold-proof path.
+const SMOOTHING: f64 = 0.01;
 /// How much closer than the tolerance the interior-point path is asked to come: it counts `x·z`, which also holds what
 /// is lacking in dissipation.
 const MARGIN: f64 = 0.3;
@@ -152,13 +154,13 @@ impl Workspace {
             if least <= self.enough(tolerance) || stop() {
                 break;
             }
-            path.start(boldness, give);
+            path.start(boldness, give, 0.0);
             count += path.walk(MARGIN * tolerance, stop).0;
             count += self.polish(&path, tolerance, &mut least, stop);
             if least <= self.enough(tolerance) || stop() {
                 break;
             }
-            path.start(boldness, give);
+            path.start(boldness, give, SMOOTHING);
             trail.begin(&mut path);
             for goal in STRETCHES {
                 count += trail.follow(&mut path, goal, stop);
