@@ -34,7 +34,7 @@ impl Default for Settings {
 pub struct Outcome {
     /// Sweeps made.
     pub iterations: u32,
-    /// Largest residual of any block (see [`residual`]), relative to the problem's own size.
+    /// Largest residual of any block (see [`residuals`]), relative to the problem's own size.
     pub residual: f64,
     /// The tolerance was met (by [`solve_robustly`](super::newton::solve_robustly) up to a factor of three where round-off
     /// stands in the way).
