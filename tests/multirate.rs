@@ -99,7 +99,7 @@ impl Rig {
         self.clock.set(now);
         let due = ORIGIN.plus((self.steps as f64 * self.sim_model.step_s() * NS_PER_S as f64).round() as u64);
         if now >= due {
-            self.sim.stamp.at = now;
+            self.sim.next_ends_at(&self.sim_model, now);
             step(&self.sim_model, &mut self.sim, self.state.tool(), &mut self.snapshot);
             self.steps += 1;
         }

@@ -21,7 +21,7 @@ use super::compliance::{SceneCompliance, ToolCompliance};
 use crate::math::{Mat6, Pose, Twist, Vec3, Vec6, Wrench, join, log_so3};
 use crate::mechanism::solver::{Compliance as _, Outcome, Own, Settings, largest, sweep};
 use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, RowKind, dot};
-use crate::shared::{MonoNs, NS_PER_S, Tick};
+use crate::shared::{MAX_PUSHED, MonoNs, NS_PER_S, Push, Tick};
 
 /// How the tool moves in this tick, before contact.
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +114,12 @@ impl LocalMechanism {
         &self.lambda[..self.snapshot.row_count]
     }
 
+    /// What the tool has done to each body of the scene, and over what time, s.
+    #[must_use]
+    pub fn pushes(&self) -> (&[Push; MAX_PUSHED], f64) {
+        self.bodies.pushes()
+    }
+
     /// Lets go of everything: no contact until the next snapshot.
     pub fn release(&mut self) {
         self.snapshot.block_count = 0;
@@ -142,7 +148,7 @@ impl LocalMechanism {
             self.gaps[index] = found.map_or(f64::NAN, |at| old_gaps[at]);
         }
         let age_s = now.seconds_after(new.stamp.at);
-        self.bodies.adopt(new, new.step_s + age_s, period_s);
+        self.bodies.adopt(new, &self.lambda, age_s, period_s);
         for index in 0..new.block_count {
             let row = self.blocks[index].first;
             let gap = self.row_gap(row, pose, age_s) + self.scene_part(row, &self.lambda);
@@ -207,6 +213,7 @@ impl LocalMechanism {
     pub fn solve(&mut self, motion: &ToolMotion, settings: &Settings, tick: &Tick<'_>) -> LocalReport {
         let rows = self.snapshot.row_count;
         if rows == 0 {
+            self.bodies.advance(&[], &[], motion.period_s);
             return LocalReport {
                 sound: true,
                 outcome: Outcome { converged: true, ..Outcome::default() },
@@ -261,7 +268,6 @@ impl LocalMechanism {
     }
 
     fn fill_free(&mut self, motion: &ToolMotion, now: MonoNs) {
-        // Negative while the step that the snapshot ends is still under way: the scene is then followed backwards.
         let age_s = now.seconds_after(self.snapshot.stamp.at);
         let fading = 1.0 - now.since(self.fade_from) as f64 / NS_PER_S as f64 / self.fade_s;
         for index in 0..self.snapshot.block_count {

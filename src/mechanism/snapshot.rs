@@ -8,12 +8,12 @@
 //!
 //! What answers a force at once, as a deformable body does, is in the compliance `W`. A rigid body answers with an
 //! acceleration: how far it gives way depends on how long it is pushed, so that no matrix of displacements is right for a
-//! tick and for a step. Rigid bodies travel as bodies, with their masses and velocities at the start of the step, and the
-//! haptic thread moves them (`X_b`) itself.
+//! tick and for a step. Rigid bodies travel as bodies, with their masses and velocities, and the haptic thread moves them
+//! (`X_b`) itself.
 
 use super::{Block, Law};
 use crate::math::{Mat6, Pose, Twist, Vec3, Vec6};
-use crate::shared::Stamp;
+use crate::shared::{MAX_PUSHED, Stamp};
 
 /// Most rows a snapshot holds: 42 contacts. The compliance matrix of this size is 128 KiB.
 pub const MAX_ROWS: usize = 128;
@@ -21,13 +21,15 @@ pub const MAX_ROWS: usize = 128;
 pub const MAX_BLOCKS: usize = 64;
 
 /// Most rigid bodies a snapshot holds.
-pub const MAX_SCENE_BODIES: usize = 32;
+pub const MAX_SCENE_BODIES: usize = MAX_PUSHED;
 /// Stands for no body in [`Row::bodies`].
 pub const NO_BODY: u8 = u8::MAX;
 
-/// A rigid body of the scene that the tool may push, at the start of the step.
+/// A rigid body of the scene that the tool may push.
 #[derive(Clone, Copy, Debug)]
 pub struct SceneBody {
+    /// Which body of the scene it is.
+    pub index: u8,
     /// `M⁻¹`.
     pub inverse_mass: Mat6,
     /// Its twist.
@@ -40,12 +42,14 @@ impl SceneBody {
     /// A body that nothing moves.
     #[must_use]
     pub fn fixed() -> Self {
-        Self { inverse_mass: Mat6::zeros(), twist: Twist::zeros(), acceleration: Twist::zeros() }
+        Self { index: 0, inverse_mass: Mat6::zeros(), twist: Twist::zeros(), acceleration: Twist::zeros() }
     }
 
     fn is_sound(&self) -> bool {
         let motion = self.twist.abs().sum() + self.acceleration.abs().sum();
-        motion < ROW_MAX && self.inverse_mass.abs().sum().is_finite() && (0..6).all(|i| self.inverse_mass[(i, i)] >= 0.0)
+        usize::from(self.index) < MAX_PUSHED
+            && motion < ROW_MAX
+            && self.inverse_mass.abs().sum().is_finite() && (0..6).all(|i| self.inverse_mass[(i, i)] >= 0.0)
     }
 }
 
@@ -70,10 +74,9 @@ pub struct Row {
     /// Point `r` in the tool's frame (from its centre of mass).
     pub point_tool: Vec3,
     /// Offset `c`, m or rad, such that the row's violation with the scene standing still and no force is
-    /// `d·(p + R r) − c` (or `d·φ − c`); for a row of the scene the violation itself with the sign turned. Bodies are
-    /// where they were at the start of the step.
+    /// `d·(p + R r) − c` (or `d·φ − c`); for a row of the scene the violation itself with the sign turned.
     pub offset: f64,
-    /// Motion of the violation by what is not a body of the snapshot, m/s, as it was at the end of the step.
+    /// Motion of the violation by what is not a body of the snapshot, m/s.
     pub drift: f64,
     /// The scene's bodies in the row, by index; [`NO_BODY`] where there is none.
     pub bodies: [u8; 2],
@@ -104,7 +107,7 @@ impl Row {
 /// See the module's head.
 #[derive(Clone, Copy)]
 pub struct MechanismSnapshot {
-    /// Which step, and the time it ends at. Sequence zero: nothing was ever published.
+    /// Which step, and the time its state holds at. Sequence zero: nothing was ever published.
     pub stamp: Stamp,
     /// Length of the simulation step behind it, s.
     pub step_s: f64,
@@ -126,7 +129,7 @@ pub struct MechanismSnapshot {
     pub rows: [Row; MAX_ROWS],
     /// Compliance of the scene without the tool and without its rigid bodies, m/N, row-major with stride [`MAX_ROWS`].
     pub compliance: [f64; MAX_ROWS * MAX_ROWS],
-    /// Mean force of each row over the step, N, as the simulation foresees it.
+    /// Force of each row, N, as far as the simulation knows: a warm start.
     pub lambda: [f64; MAX_ROWS],
 }
 

@@ -23,7 +23,7 @@ pub use latest::{LatestReader, LatestWriter, latest};
 pub use pacer::{Pacer, RateError, Wait};
 pub use ring::{RingReader, RingWriter, ring};
 pub use time::{Clock, ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
-pub use tool::{CouplingLink, ToolSample};
+pub use tool::{MAX_PUSHED, Push, ToolSample};
 pub use view::{MAX_VIEW_BODIES, SceneView};
 
 /// What may cross a thread boundary: plain data that can be copied and never needs freeing.

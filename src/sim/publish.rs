@@ -4,8 +4,7 @@
 //!
 //! Only what the tool can feel travels: its own contacts within the margin, and the contacts of every body that hangs on
 //! them, however many bodies away (a box pressed on a table is felt through the table). The tool's compliance stays out:
-//! the haptic thread adds its own. Bodies and offsets are those of the start of the step: the haptic thread moves the
-//! bodies through the step by itself, with the forces it finds.
+//! the haptic thread adds its own, and moves the bodies on by itself with the forces it finds.
 
 use super::SimData;
 use super::data::TOOL;
@@ -29,16 +28,17 @@ pub(super) fn write_snapshot(data: &SimData, step_s: f64, tool: &ToolSample, out
     out.row_count = 3 * chosen.len();
     out.dropped = dropped;
     let places = write_bodies(data, &chosen, step_s, out);
-    for (index, &from) in chosen.iter().enumerate() {
-        let contact = &data.contacts[from];
+    for (index, contact) in chosen.iter().enumerate() {
         out.blocks[index] = Block {
             id: contact.candidate.id,
             first: 3 * index,
             law: Law::Contact { friction: contact.friction, compliance: 0.0 },
         };
+        let known = data.remembered.binary_search_by_key(&contact.candidate.id, |(id, _)| *id);
+        let forces = known.map_or([0.0; 3], |at| data.remembered[at].1);
+        out.lambda[3 * index..][..3].copy_from_slice(&forces);
         for k in 0..3 {
             out.rows[3 * index + k] = row(data, contact, k, &places);
-            out.lambda[3 * index + k] = data.lambda[3 * from + k];
         }
     }
     for row in 0..out.row_count {
@@ -48,15 +48,16 @@ pub(super) fn write_snapshot(data: &SimData, step_s: f64, tool: &ToolSample, out
 }
 
 /// Writes the bodies of the chosen contacts; gives the place of each mover among them.
-fn write_bodies(data: &SimData, chosen: &[usize], step_s: f64, out: &mut MechanismSnapshot) -> Vec<u8> {
+fn write_bodies(data: &SimData, chosen: &[&Contact], step_s: f64, out: &mut MechanismSnapshot) -> Vec<u8> {
     let mut places = vec![NO_BODY; data.movers.len()];
     out.body_count = 0;
-    for mover in chosen.iter().flat_map(|i| data.contacts[*i].movers) {
+    for mover in chosen.iter().flat_map(|contact| contact.movers) {
         let moves = mover != TOOL && data.movers[mover].yields();
         if moves && places[mover] == NO_BODY && out.body_count < MAX_SCENE_BODIES {
             let body = &data.movers[mover];
             places[mover] = out.body_count as u8;
             out.bodies[out.body_count] = SceneBody {
+                index: (mover - 1) as u8,
                 inverse_mass: body.inverse_mass,
                 twist: body.twist,
                 acceleration: (body.free - body.twist) * (2.0 / step_s),
@@ -68,16 +69,16 @@ fn write_bodies(data: &SimData, chosen: &[usize], step_s: f64, out: &mut Mechani
 }
 
 /// Contacts of the tool and of the bodies that hang on it, nearest first if there is not room for all.
-fn choose(data: &SimData) -> (Vec<usize>, u32) {
+fn choose(data: &SimData) -> (Vec<&Contact>, u32) {
     let mut reached = vec![false; data.movers.len()];
     reached[TOOL] = true;
+    let all = || data.tool_contacts.iter().chain(&data.contacts);
     loop {
         let mut grown = false;
-        for contact in &data.contacts {
+        for contact in all() {
             let [a, b] = contact.movers;
             for (from, to) in [(a, b), (b, a)] {
-                let moves = to != TOOL && data.bodies[to - 1].is_some();
-                if reached[from] && moves && !reached[to] {
+                if reached[from] && data.movers[to].yields() && !reached[to] {
                     reached[to] = true;
                     grown = true;
                 }
@@ -87,13 +88,11 @@ fn choose(data: &SimData) -> (Vec<usize>, u32) {
             break;
         }
     }
-    let mut chosen: Vec<usize> =
-        (0..data.contacts.len()).filter(|i| data.contacts[*i].movers.iter().any(|m| reached[*m])).collect();
+    let mut chosen: Vec<&Contact> = all().filter(|contact| contact.movers.iter().any(|m| reached[*m])).collect();
     let dropped = chosen.len().saturating_sub(ROOM);
     if dropped > 0 {
-        chosen.sort_by(|a, b| data.contacts[*a].candidate.gap.total_cmp(&data.contacts[*b].candidate.gap));
+        chosen.sort_by(|a, b| a.candidate.gap.total_cmp(&b.candidate.gap));
         chosen.truncate(ROOM);
-        chosen.sort_unstable();
     }
     (chosen, dropped as u32)
 }

@@ -152,12 +152,12 @@ impl Scene {
 
     /// Forces of contact on a body, with the points they act at.
     pub(crate) fn forces_on(&self, index: usize) -> Vec<(Vec3, Vec3)> {
-        let on = |contact: ContactForce| match contact.bodies {
-            [Some(first), _] if first == index => Some((contact.point, contact.force)),
-            [_, Some(second)] if second == index => Some((contact.point, -contact.force)),
+        let on = |contact: &ContactForce| match contact.bodies {
+            [first, _] if first == index => Some((contact.point, contact.force)),
+            [_, second] if second == index => Some((contact.point, -contact.force)),
             _ => None,
         };
-        self.data.contact_forces(self.model.step_s()).filter_map(on).collect()
+        self.data.forces.iter().filter_map(on).collect()
     }
 
     /// Angular velocity in the world.
