@@ -49,14 +49,9 @@ impl LocalBodies {
         }
     }
 
-    /// Number of bodies.
-    pub(super) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// `T² M⁻¹ Hᵀ`, one for each row and side.
-    pub(super) fn yielding(&self) -> &[[Vec6; 2]] {
-        &*self.yielding
+    /// Rows on the bodies and their `T² M⁻¹ Hᵀ`, one for each row and side; `None` when there is no body.
+    pub(super) fn compliance<'a>(&'a self, rows: &'a [Row]) -> Option<(&'a [Row], &'a [[Vec6; 2]])> {
+        (self.count > 0).then_some((rows, &self.yielding[..]))
     }
 
     /// What the tool has done to each body of the scene, and over what time, s.
@@ -131,5 +126,14 @@ impl LocalBodies {
             push.moment += push.impulse * period_s;
         }
         self.pushed_s += period_s;
+    }
+
+    /// Gives the bodies of one row an impulse of the tool.
+    pub(super) fn kick(&mut self, index: usize, row: &Row, impulse: f64, period_s: f64) {
+        for (body, jacobian, side) in row.parts() {
+            let body = &mut self.bodies[body];
+            body.twist += self.yielding[index][side] * (impulse / (period_s * period_s));
+            self.pushes[usize::from(body.index)].impulse += jacobian * impulse;
+        }
     }
 }

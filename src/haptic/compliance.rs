@@ -23,11 +23,6 @@ pub(super) struct SceneCompliance<'a> {
     pub(super) bodies: Option<(&'a [Row], &'a [[Vec6; 2]])>,
 }
 
-impl SceneCompliance<'_> {
-    /// A scene that does not yield.
-    pub(super) const NONE: Self = Self { matrix: None, bodies: None };
-}
-
 /// See the file's head.
 pub(super) struct ToolCompliance<'a> {
     /// `J`, a row each.

@@ -230,7 +230,7 @@ impl LocalMechanism {
         let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
         let scene = SceneCompliance {
             matrix: (!self.rigid_scene).then_some(&self.snapshot.compliance[..]),
-            bodies: (self.bodies.count() > 0).then_some((self.snapshot.rows(), self.bodies.yielding())),
+            bodies: self.bodies.compliance(self.snapshot.rows()),
         };
         let mut compliance = ToolCompliance::new(tool, scene, free, &mut *self.own, lambda);
         let stop = || tick.solve_time_is_up();
@@ -269,7 +269,8 @@ impl LocalMechanism {
 
     fn fill_free(&mut self, motion: &ToolMotion, now: MonoNs) {
         let age_s = now.seconds_after(self.snapshot.stamp.at);
-        let fading = 1.0 - now.since(self.fade_from) as f64 / NS_PER_S as f64 / self.fade_s;
+        // As it will be at the end of the tick: a mechanism that comes with every tick is taken as it is.
+        let fading = 1.0 - (now.since(self.fade_from) as f64 / NS_PER_S as f64 + motion.period_s) / self.fade_s;
         for index in 0..self.snapshot.block_count {
             let block = self.blocks[index];
             for row in block.range() {
@@ -291,53 +292,65 @@ impl LocalMechanism {
 
     /// Takes the recoil of the midpoint rule out of the proxy's velocity. A contact that stops the midpoint, `V̂_n = 0`,
     /// leaves `V_{k+1} = −V_k`: right for the energy, but the proxy would hammer on the surface. The impulses of the tick
-    /// are found again with the contact law on the velocity at its end; kept only if that takes kinetic energy out.
+    /// are found again with the contact law on the velocity at its end; kept only if that takes kinetic energy out. Bodies
+    /// of the scene get what the proxy gives.
     pub fn settle(&mut self, twist: &Twist, inverse_mass: &Mat6, period_s: f64) -> Twist {
+        let rows = self.snapshot.row_count;
         let mut blocks = [self.blocks[0]; MAX_BLOCKS];
         let mut done = [0.0; MAX_ROWS];
-        let (mut count, mut rows, mut recoil) = (0, 0, 0.0_f64);
+        let (mut count, mut recoil) = (0, 0.0_f64);
+        self.free[..rows].fill(0.0);
         for block in &self.blocks[..self.snapshot.block_count] {
             let touching = self.snapshot.rows[block.first].kind == RowKind::Point && self.lambda[block.first] > 0.0;
             if let (Law::Contact { friction, .. }, true) = (block.law, touching) {
-                for k in 0..3 {
-                    let from = block.first + k;
-                    self.jacobian[rows + k] = self.jacobian[from];
-                    done[rows + k] = self.lambda[from] * period_s;
-                    let row = &self.snapshot.rows[from];
-                    self.free[rows + k] = self.jacobian[from].dot(twist) + row.drift + self.bodies.speed(row);
+                for row in block.range() {
+                    let given = &self.snapshot.rows[row];
+                    done[row] = self.lambda[row] * period_s;
+                    self.free[row] = self.jacobian[row].dot(twist) + given.drift + self.bodies.speed(given);
                 }
-                recoil = recoil.max(self.free[rows].abs());
-                blocks[count] = Block { id: block.id, first: rows, law: Law::Contact { friction, compliance: 0.0 } };
+                recoil = recoil.max(self.free[block.first].abs());
+                blocks[count] = Block { law: Law::Contact { friction, compliance: 0.0 }, ..*block };
                 count += 1;
-                rows += 3;
             }
         }
         if recoil < 1e-6 {
             return *twist;
         }
-        let mut given = Vec6::zeros();
-        for (row, column) in self.yielding[..rows].iter_mut().enumerate() {
-            *column = inverse_mass * self.jacobian[row];
-            given += *column * done[row];
+        // In the units of the bodies' compliance, T² times a velocity.
+        let square = period_s * period_s;
+        let before = self.free;
+        for (column, row) in self.yielding[..rows].iter_mut().zip(&self.jacobian[..rows]) {
+            *column = inverse_mass * row * square;
         }
-        for row in 0..rows {
-            self.free[row] -= self.jacobian[row].dot(&given);
+        let (blocks, tool) = (&blocks[..count], (&self.jacobian[..rows], &self.yielding[..rows]));
+        let scene = SceneCompliance { matrix: None, bodies: self.bodies.compliance(self.snapshot.rows()) };
+        let undone = ToolCompliance::new(tool, scene, &[0.0; MAX_ROWS], &mut *self.own, &done[..rows]);
+        let taken_back: [f64; MAX_ROWS] = std::array::from_fn(|row| if row < rows { undone.violation(row, &done) } else { 0.0 });
+        for block in blocks {
+            for row in block.range() {
+                self.free[row] = self.free[row] * square - taken_back[row];
+            }
         }
-        let mut impulse = done;
-        let (blocks, free) = (&blocks[..count], &self.free[..rows]);
-        let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
-        let mut compliance = ToolCompliance::new(tool, SceneCompliance::NONE, free, &mut *self.own, &impulse[..rows]);
+        let (mut impulse, free) = (done, &self.free[..rows]);
+        let mut compliance = ToolCompliance::new(tool, scene, free, &mut *self.own, &impulse[..rows]);
         // Whatever takes energy out will do, and the next tick goes on from there: a few sweeps are enough.
         let settings = Settings { iterations: 5, tolerance: 1e-3, relaxation: 1.2 };
         sweep(&mut compliance, blocks, largest(free), &mut impulse[..rows], &settings, || false);
-        let mut change = Vec6::zeros();
-        for row in 0..rows {
-            change += self.jacobian[row] * (impulse[row] - done[row]);
+        // Kinetic energy changes by p·(c + c')/2, with the speeds of the rows before and after.
+        let (mut change, mut taken) = (Vec6::zeros(), 0.0);
+        for row in blocks.iter().flat_map(Block::range) {
+            let after = compliance.violation(row, &impulse[..rows]) / square;
+            impulse[row] -= done[row];
+            change += self.jacobian[row] * impulse[row];
+            taken += 0.5 * impulse[row] * (before[row] + after);
         }
-        let velocity = inverse_mass * change;
-        let settled = twist + velocity;
-        // Kinetic energy changes by p·(V + ½ M⁻¹ p).
-        let taken = change.dot(&(twist + velocity * 0.5));
-        if taken <= 0.0 && settled.iter().all(|x| x.is_finite()) { settled } else { *twist }
+        let settled = twist + inverse_mass * change;
+        if !(taken <= 0.0 && settled.iter().all(|x| x.is_finite())) {
+            return *twist;
+        }
+        for row in blocks.iter().flat_map(Block::range) {
+            self.bodies.kick(row, &self.snapshot.rows[row], impulse[row], period_s);
+        }
+        settled
     }
 }

@@ -31,6 +31,10 @@ use crate::mechanism::{Block, Law, Problem};
 
 /// Overlap below which nothing is pushed apart, m.
 const OVERLAP_LEFT_M: f64 = 1e-9;
+/// How much a contact gives way when bodies are pushed apart, in parts of what it moves them.
+const GIVES: f64 = 1e-3;
+/// How far a point of contact may be moved when bodies are pushed apart, in parts of the deepest overlap.
+const MOST_WAY: f64 = 2.0;
 /// Gap at the end of the step up to which a contact counts as closed, m.
 const CLOSED_M: f64 = 1e-10;
 /// Speed at a contact below which it counts as none, m/s.
@@ -228,15 +232,23 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
     let rows = free.len();
     let mut compliance = Vec::new();
     fill_compliance(&mut compliance, rows, &contacts, movers, 1.0, |mover| mover.inverse_mass);
-    let blocks: Vec<Block> = (0..contacts.len()).map(|i| block(i, 0.0)).collect();
+    // A body squeezed between two that do not yield cannot be freed: each contact gives way a little, so that it ends
+    // between them instead of somewhere else, and nothing is moved much further than the overlap is deep.
+    let gives = |i: usize| GIVES * compliance[3 * i * rows + 3 * i];
+    let law = |i: usize| Law::Contact { friction: 0.0, compliance: gives(i) };
+    let blocks: Vec<Block> = (0..contacts.len()).map(|i| Block { id: 0, first: 3 * i, law: law(i) }).collect();
     let problem = Problem { blocks: &blocks, compliance: &compliance, stride: rows, free: &free };
     let mut push = vec![0.0; rows];
     solve_robustly(&problem, &mut push, &model.solver, &mut data.workspace, || false);
+    let way = |row: usize| problem.violation(row, &push) - free[row];
+    let farthest = (0..rows).fold(0.0, |most: f64, row| most.max(way(row).abs()));
+    let deepest = free.iter().fold(0.0, |most: f64, gap| most.max(-gap));
+    let share = (MOST_WAY * deepest / farthest).min(1.0);
     let (mut lifted, mut moved) = (0.0, Vec::new());
     for (index, body) in data.bodies.iter_mut().enumerate() {
         let Some(body) = body else { continue };
         let mover = &mut data.movers[index + 1];
-        let shift = mover.inverse_mass * wrench_on(index + 1, &contacts, &push);
+        let shift = mover.inverse_mass * wrench_on(index + 1, &contacts, &push) * share;
         if shift.iter().all(|x| x.is_finite()) && shift.norm() > 0.0 {
             let before = body.ledger().potential_j();
             body.shift(advance(body.pose(), &shift, 1.0));
