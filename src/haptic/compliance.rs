@@ -80,9 +80,7 @@ impl Compliance for ToolCompliance<'_> {
     fn own(&mut self, index: usize, block: &Block) -> &Own {
         if self.known >> index & 1 == 0 {
             self.known |= 1 << index;
-            self.own[index] = Own::new(&block.law, |i, j| {
-                self.between(block.first + i, block.first + j)
-            });
+            self.own[index] = Own::new(&block.law, |i, j| self.between(block.first + i, block.first + j));
         }
         &self.own[index]
     }

@@ -325,7 +325,8 @@ impl LocalMechanism {
         let (blocks, tool) = (&blocks[..count], (&self.jacobian[..rows], &self.yielding[..rows]));
         let scene = SceneCompliance { matrix: None, bodies: self.bodies.compliance(self.snapshot.rows()) };
         let undone = ToolCompliance::new(tool, scene, &[0.0; MAX_ROWS], &mut *self.own, &done[..rows]);
-        let taken_back: [f64; MAX_ROWS] = std::array::from_fn(|row| if row < rows { undone.violation(row, &done) } else { 0.0 });
+        let taken_back: [f64; MAX_ROWS] =
+            std::array::from_fn(|row| if row < rows { undone.violation(row, &done) } else { 0.0 });
         for block in blocks {
             for row in block.range() {
                 self.free[row] = self.free[row] * square - taken_back[row];

@@ -49,7 +49,8 @@ impl SceneBody {
         let motion = self.twist.abs().sum() + self.acceleration.abs().sum();
         usize::from(self.index) < MAX_PUSHED
             && motion < ROW_MAX
-            && self.inverse_mass.abs().sum().is_finite() && (0..6).all(|i| self.inverse_mass[(i, i)] >= 0.0)
+            && self.inverse_mass.abs().sum().is_finite()
+            && (0..6).all(|i| self.inverse_mass[(i, i)] >= 0.0)
     }
 }
 
@@ -98,9 +99,9 @@ impl Row {
 
     /// The bodies in the row, by index, with the row on the twist of each and the side it is on.
     pub fn parts(&self) -> impl Iterator<Item = (usize, &Vec6, usize)> {
-        (0..2).filter(|side| self.bodies[*side] != NO_BODY).map(|side| {
-            (usize::from(self.bodies[side]), &self.jacobians[side], side)
-        })
+        (0..2)
+            .filter(|side| self.bodies[*side] != NO_BODY)
+            .map(|side| (usize::from(self.bodies[side]), &self.jacobians[side], side))
     }
 }
 

@@ -126,7 +126,8 @@ impl Contact {
         let found = surface.distance(&surface.pose, sheet, &(ball.rotation * center + ball.translation.vector));
         let outward = if holder == 0 { self.candidate.normal } else { -self.candidate.normal };
         // A contact that is not where the ball is nearest keeps its own normal.
-        let same = (found.normal - outward).norm() < 1e-6 && (found.distance - radius - self.candidate.gap).abs() < 1e-9;
+        let same =
+            (found.normal - outward).norm() < 1e-6 && (found.distance - radius - self.candidate.gap).abs() < 1e-9;
         if same {
             (self.contour, self.holder, self.asked) = (contour, holder, Some(sheet));
         }

@@ -85,7 +85,8 @@ pub(super) fn settle(model: &SimModel, data: &mut SimData, step_s: f64) {
 impl Closed {
     fn of(model: &SimModel, data: &SimData, step_s: f64) -> Self {
         let gap = |contact: &Contact| {
-            contact.candidate.gap.max(0.0) + step_s * contact.rate(0, &data.movers, |mover| mover.midpoint + mover.creep)
+            contact.candidate.gap.max(0.0)
+                + step_s * contact.rate(0, &data.movers, |mover| mover.midpoint + mover.creep)
         };
         let from: Vec<usize> = (0..data.contacts.len())
             .filter(|i| data.lambda[3 * i] > 0.0 || gap(&data.contacts[*i]) < CLOSED_M)

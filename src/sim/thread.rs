@@ -7,8 +7,7 @@ use super::{SimData, SimModel, StepReport, step};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::realtime::{SystemClock, sleep_until};
 use crate::shared::{
-    Clock, DurationFigures, DurationHistogram, LatestReader, LatestWriter, Pacer, RateError, SceneView,
-    ToolSample,
+    Clock, DurationFigures, DurationHistogram, LatestReader, LatestWriter, Pacer, RateError, SceneView, ToolSample,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
