@@ -46,6 +46,25 @@ enum Verb {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Print what may stand in a kind of file: as JSON Schema for editors, or as a page for people
+    #[command(after_help = "Examples:\n  hapticd schema scene > scene.schema.json\n  hapticd schema device --markdown")]
+    Schema {
+        /// The kind of file
+        kind: SchemaKind,
+        /// A page of reference in Markdown instead of JSON Schema
+        #[arg(long)]
+        markdown: bool,
+    },
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum SchemaKind {
+    /// Scene files
+    Scene,
+    /// Device files
+    Device,
+    /// The configuration of the daemon
+    Config,
 }
 
 #[derive(Args)]
@@ -131,6 +150,7 @@ pub fn main() -> ExitCode {
         Verb::Demo(args) => demonstrate(&args),
         Verb::Bench(args) => measure(&args),
         Verb::Check { files } => check(&files),
+        Verb::Schema { kind, markdown } => Ok(print_schema(kind, markdown)),
     };
     outcome.unwrap_or_else(|failure| {
         failure.print();
@@ -219,6 +239,16 @@ fn check(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
         return Ok(exit(2));
     }
     Ok(exit(0))
+}
+
+fn print_schema(kind: SchemaKind, markdown: bool) -> ExitCode {
+    let schema = match kind {
+        SchemaKind::Scene => &scene::SCHEMA,
+        SchemaKind::Device => &files::schema::DEVICE,
+        SchemaKind::Config => &files::schema::CONFIG,
+    };
+    print!("{}", if markdown { schema.markdown() } else { schema.json() });
+    exit(0)
 }
 
 fn check_one(path: &Path) -> Result<&'static str, Failure> {
