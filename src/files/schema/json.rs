@@ -139,7 +139,10 @@ fn description(key: &Key) -> String {
         Presence::Optional(without) => format!("Without it: {without}."),
         Presence::Chosen => "Required or refused, depending on other keys.".to_owned(),
     };
-    format!("{}.\n\nValue: {}.\n\n{without}", key.about, key.wanted())
+    match key.kind.keys() {
+        Some(keys) => format!("{}. {}\n\n{without}", key.about, keys.about),
+        None => format!("{}.\n\nValue: {}.\n\n{without}", key.about, key.wanted()),
+    }
 }
 
 fn object(value: Value) -> Map<String, Value> {

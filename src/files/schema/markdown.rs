@@ -129,7 +129,7 @@ fn bullet(choice: &Choice) -> String {
         parts.push(pairs(choice.is));
     }
     if !choice.is_not.is_empty() {
-        parts.push(format!("not {}", pairs(choice.is_not)));
+        parts.push(format!("not {}", pairs(choice.is_not).replace(", ", ", nor ")));
     }
     if !choice.needs.is_empty() {
         parts.push(format!("with {}", quoted(choice.needs)));

@@ -99,7 +99,7 @@ fn long_product() -> String {
     let three = format!("{PART}(?:{SIGN}{PART}){{2,}}");
     let unusual = r".*[(1⁰¹⁴⁵⁶⁷⁸⁹⁻]|.*\^(?![23](?![0-9]))";
     let percent = format!(r"(?=.*%)(?:{PART}{SIGN}{PART}|.*[\^²³])");
-    format!(r"(?={three}|{unusual}|{percent})(?:{factor}(?:{SIGN}{factor})*|.*\(.*\).*)")
+    format!(r"(?={three}|{unusual}|{percent})(?:{factor}(?:{SIGN}{factor})*|(?:{factor}{SIGN})*\(.*\).*)")
 }
 
 /// Refuses the SI units of other dimensions that are long products.
@@ -107,7 +107,8 @@ fn foreign(dimension: Dimension) -> String {
     let long = |unit: &str| unit.contains('(') || unit.matches(['*', '/']).count() > 1;
     let others = Dimension::ALL.iter().filter(|other| other.exponents() != dimension.exponents());
     let others: Vec<String> = others.map(|other| other.si_unit()).filter(|unit| long(unit)).map(template).collect();
-    format!(r"(?!(?:{})\s*$)", others.join("|"))
+    // The spaces before the unit are looked over again here, for those before may be given back.
+    format!(r"(?!\s*(?:{})\s*$)", others.join("|"))
 }
 
 /// `unit` as an expression that allows for prefixes and for every way of writing the signs.

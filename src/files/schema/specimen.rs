@@ -150,6 +150,14 @@ pub(crate) fn build_as(table: &'static Keys, choice: Option<&Choice>, path: &[&s
             node.set(&way, Some(sample(key, &[])));
         }
     }
+    for dotted in choice.map_or(&[][..], |choice| choice.refuses) {
+        let way: Vec<&str> = dotted.split('.').collect();
+        if let ([around @ .., last], true) = (&way[..], node.get(&way).is_some()) {
+            let inner = find(table, around).kind.keys().expect("what is refused stands in a table");
+            let other = inner.choices.iter().find(|choice| !choice.names(last));
+            node.set(around, Some(build_as(inner, other, &[])));
+        }
+    }
     for (dotted, value) in choice.map_or(&[][..], |choice| choice.is) {
         let way: Vec<&str> = dotted.split('.').collect();
         if way != path {
