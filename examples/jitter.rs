@@ -9,7 +9,8 @@
 
 use std::process::ExitCode;
 
-use hapticd::bench::jitter::{LoopFigures, run_loop, stand_in};
+use hapticd::bench::jitter::{LoopFigures, run_loop};
+use hapticd::bench::tick::PlateRun;
 use hapticd::shared::realtime::RealtimeRequest;
 
 /// Width of the longest bar, characters.
@@ -29,7 +30,10 @@ fn main() -> ExitCode {
     };
 
     let request = RealtimeRequest { spin_ns: (spin_us * 1e3) as u64, ..RealtimeRequest::default() };
-    match run_loop(&request, rate_hz, seconds, stand_in) {
+    let mut plate = PlateRun::new(rate_hz, true, 1);
+    match run_loop(&request, rate_hz, seconds, |now| {
+        plate.beat(now);
+    }) {
         Ok((figures, refusals)) => {
             for refusal in &refusals {
                 eprintln!("not granted: {refusal}");

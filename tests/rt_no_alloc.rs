@@ -242,9 +242,8 @@ struct Found {
     figures: HapticFigures,
 }
 
-/// Runs the haptic thread for `ticks` ticks under watch.
-fn run(ticks: u64, mischief: Mischief) -> Found {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+/// Counters at zero, and the handler for what the filter stops.
+fn prepare() {
     for counter in [&ALLOCATIONS, &FREES, &SYSTEM_CALLS, &WATCHED_TICKS] {
         counter.store(0, Ordering::SeqCst);
     }
@@ -256,6 +255,12 @@ fn run(ticks: u64, mischief: Mischief) -> Found {
         action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
         assert_eq!(libc::sigaction(libc::SIGSYS, &raw const action, std::ptr::null_mut()), 0);
     }
+}
+
+/// Runs the haptic thread for `ticks` ticks under watch.
+fn run(ticks: u64, mischief: Mischief) -> Found {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    prepare();
     let spec = plate_device(RATE_HZ);
     let mut model = plate_model(&spec);
     // Without rights, on a shared machine: late ticks are told, not punished.

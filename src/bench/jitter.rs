@@ -10,8 +10,8 @@
 use std::ops::ControlFlow;
 
 use super::cyclictest::{self, CyclictestError};
+use super::tick::PlateRun;
 use super::{BenchError, Better, Load, Options, Record, Report, Summary};
-use crate::math::{Mat6, Vec6};
 use crate::shared::realtime::{self, RealtimeError, RealtimeRequest, RealtimeStatus, SystemClock};
 use crate::shared::{Clock as _, DurationHistogram, MonoNs, Pacer, RateError, Tick};
 
@@ -122,25 +122,18 @@ fn measured_ticks(
     Ok((figures, rights.refusals))
 }
 
-/// Stands in for the haptic tick where none is at hand: a fixed amount of small dense algebra, some 20 µs on a PC of
-/// today, without heap.
-pub fn stand_in(tick: &mut Tick<'_>) {
-    let mut x = Vec6::from_element(1.0 + tick.period_s);
-    for n in 0..100 {
-        let a = Mat6::from_fn(|row, column| if row == column { 8.0 } else { 1.0 / (1.0 + (row + column + n) as f64) });
-        if let Some(solution) = a.lu().solve(&x) {
-            x = solution.map(|v| v + 1.0);
-        }
-    }
-    std::hint::black_box(x);
-}
-
-/// The suite with [`stand_in`] as the body.
+/// The suite with the real haptic tick as the body: a plate on a compliant surface, 105 rows.
 ///
 /// # Errors
 /// See [`run_with`].
 pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
-    run_with(options, report, |_| stand_in)
+    let seed = options.seed;
+    run_with(options, report, |rate_hz| {
+        let mut plate = PlateRun::new(rate_hz, true, seed);
+        move |now: &mut Tick<'_>| {
+            plate.beat(now);
+        }
+    })
 }
 
 /// The suite with the body that `make_body` makes for a rate in Hz.

@@ -10,10 +10,13 @@ mod cyclictest;
 pub mod jitter;
 mod load;
 pub mod passivity;
+pub mod plot;
 mod record;
 pub mod rig;
+pub mod solver;
 pub mod storm;
 pub mod tick;
+pub mod zwidth;
 
 pub use load::Load;
 pub use record::{Better, Comparison, Format, Record, Report, Summary};
@@ -97,9 +100,24 @@ pub const SUITES: &[Suite] = &[
         run: jitter::run,
     },
     Suite {
+        name: "passivity",
+        about: "energy that reaches the hand in a million random ticks, with the energy bound and without",
+        run: passivity::run,
+    },
+    Suite {
+        name: "zwidth",
+        about: "stable stiffness and damping of three integrators and two couplings, free drag, hard contact",
+        run: zwidth::run,
+    },
+    Suite {
         name: "tick",
         about: "compute time of one haptic tick over a mechanism of 105 rows, compliant and rigid",
         run: tick::run,
+    },
+    Suite {
+        name: "solver",
+        about: "contact problems of up to 32 contacts and a million to one in mass, beside projected Gauss–Seidel",
+        run: solver::run,
     },
 ];
 

@@ -38,8 +38,10 @@ pub enum Kind {
 /// One storm.
 #[derive(Clone, Debug)]
 pub struct Storm {
-    /// The device.
+    /// The device as its file states it.
     pub spec: DeviceSpec,
+    /// Friction and drag of the true device over those stated: the ledger relies on 0.8 of them.
+    pub losses: f64,
     /// The coupling.
     pub kind: Kind,
     /// The energy bound is kept.
@@ -104,7 +106,7 @@ impl Storm {
         let mut random = Random::new(self.seed);
         let model = self.model(&mut random);
         let operator = Operator::with_hand(hand(&mut random), script(&mut random), model.mapping);
-        let mut device = SimulatedDevice::new(self.spec.clone(), operator, self.seed);
+        let mut device = SimulatedDevice::new(self.true_spec(), operator, self.seed);
         let mut state = HapticState::new(&model, &self.spec);
         let mut scene = Scene::new(self.spec.rotation_sensed, random.bits());
         let clock = ManualClock::at(ORIGIN);
@@ -129,6 +131,16 @@ impl Storm {
         }
         figures.absorbed_j = -excess(&device);
         figures
+    }
+
+    /// The device as it really is.
+    fn true_spec(&self) -> DeviceSpec {
+        let mut spec = self.spec.clone();
+        for part in [&mut spec.mechanics.friction, &mut spec.mechanics.damping] {
+            part.linear *= self.losses;
+            part.angular *= self.losses;
+        }
+        spec
     }
 
     fn model(&self, random: &mut Random) -> HapticModel {
@@ -357,6 +369,7 @@ impl Scene {
                     point_tool: constraint.point_tool,
                     offset: if k == 0 { constraint.offset } else { held },
                     drift: if k == 0 { constraint.drift } else { 0.0 },
+                    ..Row::EMPTY
                 };
                 snapshot.lambda[first + k] = 0.0;
                 snapshot.row_count += 1;

@@ -10,7 +10,9 @@
 use super::jitter::run_loop;
 use super::{BenchError, Options, Record, Report, Summary};
 use crate::device::{DeviceSpec, HandSample, Limits, Mechanics, PerPart};
-use crate::haptic::{Command, Coupling, HapticModel, HapticState, LOCAL_SOLVER, Policy, SpringDamper, ToolModel, tick};
+use crate::haptic::{
+    Command, Coupling, HapticModel, HapticState, LOCAL_SOLVER, Policy, SpringDamper, TickRecord, ToolModel, tick,
+};
 use crate::math::{Mapping, Mat3, Pose, Random, Vec3, tangents};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::{Block, Law, MAX_ROWS, MechanismSnapshot, Row, RowKind};
@@ -54,7 +56,7 @@ impl PlateScene {
                 direction,
                 point_tool: point,
                 offset: direction.dot(&point),
-                drift: 0.0,
+                ..Row::EMPTY
             };
             scene.rows.push([row(normal), row(t1), row(t2)]);
             scene.friction.push(0.2 + 0.5 * random.uniform());
@@ -157,6 +159,41 @@ pub fn plate_model(spec: &DeviceSpec) -> HapticModel {
     }
 }
 
+/// The plate under the real tick, a mechanism of 105 rows renewed at 60 Hz: a body for any loop.
+pub struct PlateRun {
+    model: HapticModel,
+    state: HapticState,
+    scene: PlateScene,
+    snapshot: Box<MechanismSnapshot>,
+    origin: Option<MonoNs>,
+}
+
+impl PlateRun {
+    /// At rest above the surface, enabled.
+    #[must_use]
+    pub fn new(rate_hz: f64, compliant: bool, seed: u64) -> Self {
+        let spec = plate_device(rate_hz);
+        let model = plate_model(&spec);
+        let mut state = HapticState::new(&model, &spec);
+        state.command(Command { sequence: 1, event: Some(Event::Enable) });
+        let scene = PlateScene::new(compliant, seed);
+        Self { model, state, scene, snapshot: Box::new(MechanismSnapshot::empty()), origin: None }
+    }
+
+    /// One tick; then, outside what the record measures, the simulation's part.
+    pub fn beat(&mut self, now: &mut Tick<'_>) -> &TickRecord {
+        let t = now.due.seconds_after(*self.origin.get_or_insert(now.due));
+        let stamp = Stamp { sequence: now.index, at: now.began };
+        let sample = HandSample { stamp, pose_device_handle: PlateScene::hand(t), buttons: 0, homed: true };
+        std::hint::black_box(tick(&self.model, &mut self.state, Some(sample), &self.snapshot, now));
+        let steps = (t / STEP_S) as u64 + 1;
+        if self.snapshot.stamp.sequence != steps {
+            self.scene.publish(steps, now.now().plus((STEP_S * NS_PER_S as f64) as u64), &mut self.snapshot);
+        }
+        self.state.record()
+    }
+}
+
 /// What the ticks of one scene cost.
 #[derive(Default)]
 struct Costs {
@@ -199,34 +236,20 @@ fn measure(
     report: &mut Report,
 ) -> Result<(Costs, f64), BenchError> {
     const RATE_HZ: f64 = 1000.0;
-    let spec = plate_device(RATE_HZ);
-    let model = plate_model(&spec);
-    let scene = PlateScene::new(compliant, options.seed);
-    let mut state = HapticState::new(&model, &spec);
-    state.command(Command { sequence: 1, event: Some(Event::Enable) });
-    let mut snapshot = Box::new(MechanismSnapshot::empty());
+    let mut plate = PlateRun::new(RATE_HZ, compliant, options.seed);
     let capacity = (RATE_HZ * options.seconds) as usize + 1;
     let numbers = || Vec::with_capacity(capacity);
     let mut costs =
         Costs { compute_us: numbers(), iterations: numbers(), residual: numbers(), contacts: numbers(), bounded: 0 };
-    let (mut origin, mut budget_ns) = (None, 0);
+    let mut budget_ns = 0;
     let body = |now: &mut Tick<'_>| {
-        let t = now.due.seconds_after(*origin.get_or_insert(now.due));
         budget_ns = now.solve_until.since(now.began);
-        let stamp = Stamp { sequence: now.index, at: now.began };
-        let sample = HandSample { stamp, pose_device_handle: PlateScene::hand(t), buttons: 0, homed: true };
-        std::hint::black_box(tick(&model, &mut state, Some(sample), &snapshot, now));
-        let record = state.record();
+        let record = plate.beat(now);
         costs.compute_us.push(record.compute_ns as f64 * 1e-3);
         costs.iterations.push(f64::from(record.iterations));
         costs.residual.push(record.residual);
         costs.contacts.push(f64::from(record.contacts));
         costs.bounded += u64::from(record.faults.contains(Faults::SOLVER_BOUNDED));
-        // The simulation's part, after the measurement.
-        let steps = (t / STEP_S) as u64 + 1;
-        if snapshot.stamp.sequence != steps {
-            scene.publish(steps, now.now().plus((STEP_S * NS_PER_S as f64) as u64), &mut snapshot);
-        }
     };
     let (figures, refusals) =
         run_loop(request, RATE_HZ, options.seconds, body).map_err(|error| BenchError::Failed(Box::new(error)))?;

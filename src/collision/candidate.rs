@@ -63,6 +63,12 @@ impl Candidate {
         (self.id >> 8 & 0xffff_ffff) as usize
     }
 
+    /// Sheet of the surface that is touched.
+    #[must_use]
+    pub fn sheet(&self) -> usize {
+        (self.id >> 40 & 0x7f) as usize
+    }
+
     /// Point of A's surface in the world.
     #[must_use]
     pub fn point_a_world(&self, pose_world_a: &Pose) -> Vec3 {

@@ -49,8 +49,15 @@ impl Placed<'_> {
 
 /// An edge leads against a normal if it does so by more than this sine: 15°.
 const AGAINST: f64 = 0.26;
-/// How far inside the corner's own body a ghost's normal is asked for again, in parts of the edge.
-const INSIDE: f64 = 0.02;
+/// How far under the surface an edge that leads against the normal is looked for, in parts of the edge.
+const UNDER: f64 = 0.02;
+/// How far inside the corner's own body a ghost's normal is asked for again, in parts of the edge. On a curved surface the
+/// gap along that normal is too small by the square of this.
+const INSIDE: f64 = 1e-3;
+
+/// How much deeper than at first sight a corner may be along a normal asked for again: this many times, and this much, m.
+const DEEPER: f64 = 1.4;
+const DEEPER_M: f64 = 5e-7;
 
 /// Adds the candidates of one pair with a gap below `margin` to `out`, at most [`MAX_PER_PAIR`].
 pub fn collide(pair: u16, a: &Placed<'_>, b: &Placed<'_>, margin: f64, out: &mut Candidates) {
@@ -106,7 +113,7 @@ fn one_way(pair: u16, surface: Side, holder: &Placed<'_>, target: &Placed<'_>, m
     }
 }
 
-/// The edges that lead away from a corner, in the frame of the surface; none for what is not a corner.
+/// The edges that lead away from a corner or an edge, in the frame of the surface; none for what is round.
 struct Corner {
     edges: [Vec3; 3],
     count: usize,
@@ -115,13 +122,20 @@ struct Corner {
 impl Corner {
     fn of(local: &Feature, holder: &Placed<'_>, pose_target_holder: &Pose) -> Self {
         let mut corner = Self { edges: [Vec3::zeros(); 3], count: 0 };
-        let Feature::Point { position, radius: 0.0 } = *local else { return corner };
+        // An edge has a face on either side, and these the edges that meet it at an end.
+        let (position, other_end) = match *local {
+            Feature::Point { position, radius: 0.0 } => (position, position),
+            Feature::Segment { a, b, radius: 0.0 } => (a, b),
+            _ => return corner,
+        };
         let at = |p: &Vec3| pose_target_holder.rotation * p + pose_target_holder.translation.vector;
         for feature in holder.features {
             let Feature::Segment { a, b, radius: 0.0 } = feature else { continue };
             let (a, b) = (at(a), at(b));
             // Ends of edges and corners are the same numbers, turned in the same way.
-            let away = if a == position {
+            let away = if (a, b) == (position, other_end) {
+                continue;
+            } else if a == position {
                 b - a
             } else if b == position {
                 a - b
@@ -139,7 +153,7 @@ impl Corner {
     /// True when an edge leads against the normal and does not get under the surface there.
     fn is_ghost(&self, hit: &Hit, surface: &dyn Surface, sheet: usize) -> bool {
         self.edges[..self.count].iter().any(|edge| {
-            let (fall, under) = (-hit.normal.dot(edge), INSIDE * edge.norm());
+            let (fall, under) = (-hit.normal.dot(edge), UNDER * edge.norm());
             let part = ((hit.gap + under) / fall).clamp(0.0, 1.0);
             let expected = hit.gap - part * fall;
             fall > AGAINST * edge.norm()
@@ -155,7 +169,9 @@ impl Corner {
         let inside = hit.point + self.edges.iter().sum::<Vec3>() * INSIDE;
         let Distance { distance, normal } = surface.sheet_distance(sheet, &inside);
         let again = Hit { normal, gap: distance + normal.dot(&(hit.point - inside)), ..hit };
-        (!self.is_ghost(&again, surface, sheet)).then_some(again)
+        // Where that way out is much longer the corner is in beside another: the edges that cross know the short one.
+        let longer = again.gap < DEEPER * hit.gap - DEEPER_M;
+        (!longer && !self.is_ghost(&again, surface, sheet)).then_some(again)
     }
 }
 

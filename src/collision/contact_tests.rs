@@ -529,3 +529,19 @@ fn nothing_of_a_capsule_or_a_square_peg_about_the_mouth_is_deeper_than_the_deepe
     runner.run(&spot, check).expect("nothing is deeper");
     assert!(looked_at.get() > 200, "only {} poses were near enough to say something", looked_at.get());
 }
+
+#[test]
+fn a_box_on_a_box_is_held_up_and_not_sideways_even_where_they_are_flush() {
+    let lower = (cuboid(0.05, 0.05, 0.03), Pose::identity());
+    // Flush on all sides, on two, past the rim by less than a step, and by more.
+    for (x, y) in [(0.0, 0.0), (0.004, 0.0), (0.0, 1e-6), (1e-4, 2e-3), (-3e-3, 3e-3)] {
+        for height in [0.0, 1e-9, 1e-3] {
+            let list = touch_at((cuboid(0.05, 0.05, 0.03), at(x, y, 0.06 + height)), lower, 0.005);
+            assert!(list.iter().filter(|c| c.gap < height + 1e-12).count() >= 2, "{x} {y} {height}: {list:?}");
+            for c in &list {
+                // A corner past the rim sees the rim aslant, by overhang over height; never from the side.
+                assert!(c.normal.z > 0.9, "{x} {y} {height}: {c:?}");
+            }
+        }
+    }
+}

@@ -3,6 +3,7 @@
 //! Thread: main.
 
 use super::demo::{self, DemoOptions};
+use super::doctor::{self, DoctorOptions};
 use super::{Failure, exit, warn};
 use crate::bench;
 use crate::device::operator::Skill;
@@ -55,6 +56,11 @@ enum Verb {
         #[arg(long)]
         markdown: bool,
     },
+    /// Tell whether this PC is fit for real time, and what to change
+    #[command(
+        after_help = "Examples:\n  hapticd doctor\n  hapticd doctor --seconds 600 --cpu 3\n  hapticd doctor --json\n\nRun it as the user who will run hapticd. docs/doctor.md says what each finding means.\n\nExit codes: 0 fit, 1 not fit, 2 bad usage."
+    )]
+    Doctor(DoctorArgs),
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -65,6 +71,19 @@ enum SchemaKind {
     Device,
     /// The configuration of the daemon
     Config,
+}
+
+#[derive(Args)]
+struct DoctorArgs {
+    /// Print one JSON object and nothing else on standard output
+    #[arg(long)]
+    json: bool,
+    /// Seconds for which the loop is measured
+    #[arg(long, default_value = "10", value_parser = positive, allow_negative_numbers = true)]
+    seconds: f64,
+    /// Processor the loop is measured on; by default one kept free with isolcpus=, else the last
+    #[arg(long)]
+    cpu: Option<usize>,
 }
 
 #[derive(Args)]
@@ -151,6 +170,9 @@ pub fn main() -> ExitCode {
         Verb::Bench(args) => measure(&args),
         Verb::Check { files } => check(&files),
         Verb::Schema { kind, markdown } => Ok(print_schema(kind, markdown)),
+        Verb::Doctor(DoctorArgs { json, seconds, cpu }) => {
+            doctor::run(&DoctorOptions { seconds, cpu, json }).map(|fit| exit(u8::from(!fit)))
+        }
     };
     outcome.unwrap_or_else(|failure| {
         failure.print();

@@ -129,7 +129,7 @@ impl<D: Device> Lockstep<D> {
         if now < due || self.waiting_since.is_some() {
             return None;
         }
-        self.sim.stamp.at = now;
+        self.sim.next_ends_at(&self.sim_model, now);
         let report = step(&self.sim_model, &mut self.sim, &self.tool, &mut self.waiting);
         self.waiting_since = Some(self.index);
         self.steps_made += 1;

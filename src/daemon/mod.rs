@@ -4,6 +4,7 @@
 
 pub mod cli;
 mod demo;
+pub mod doctor;
 mod failure;
 mod lockstep;
 mod summary;

@@ -5,13 +5,14 @@
 use crate::haptic::TickRecord;
 use crate::scene::{GoalState, TaskWatcher};
 use crate::shared::lifecycle::State;
-use crate::shared::{DurationFigures, DurationHistogram, Faults};
+use crate::shared::{DurationFigures, DurationHistogram, Faults, MonoNs};
 use serde_json::json;
 use std::fmt::Write as _;
 
 /// Figures gathered tick by tick.
 pub struct Tally {
     ticks: u64,
+    span: Option<(MonoNs, MonoNs)>,
     peak_force_n: f64,
     peak_torque_nm: f64,
     energy_min_j: f64,
@@ -30,6 +31,7 @@ impl Tally {
     pub fn new() -> Self {
         Self {
             ticks: 0,
+            span: None,
             peak_force_n: 0.0,
             peak_torque_nm: 0.0,
             energy_min_j: 0.0,
@@ -46,6 +48,8 @@ impl Tally {
     /// Takes one tick in.
     pub fn add(&mut self, record: &TickRecord) {
         self.ticks += 1;
+        let first = self.span.map_or(record.due, |(first, _)| first);
+        self.span = Some((first, record.due));
         self.peak_force_n = self.peak_force_n.max(record.force.force.norm());
         self.peak_torque_nm = self.peak_torque_nm.max(record.force.torque.norm());
         self.energy_min_j = self.energy_min_j.min(record.account.balance_min_j);
@@ -60,10 +64,10 @@ impl Tally {
         self.compute.record(record.compute_ns);
     }
 
-    /// Ticks so far.
-    #[must_use]
-    pub fn ticks(&self) -> u64 {
-        self.ticks
+    /// Ticks a second that were really made.
+    fn rate_hz(&self) -> f64 {
+        let span_s = self.span.map_or(0.0, |(first, last)| last.seconds_after(first));
+        if span_s > 0.0 { (self.ticks - 1) as f64 / span_s } else { 0.0 }
     }
 }
 
@@ -214,7 +218,6 @@ impl Summary {
     /// A few lines for people.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let tally = &self.tally;
         let mut out = String::new();
         for (name, state) in &self.goals {
             let mark = match state {
@@ -224,55 +227,9 @@ impl Summary {
             };
             let _ = writeln!(out, "goal     {mark}  {name}");
         }
-        let _ = writeln!(
-            out,
-            "force    peak {:.2} N (limit {:.2}){}",
-            tally.peak_force_n,
-            self.force_limit_n,
-            if self.torque_limit_nm > 0.0 {
-                format!("   torque peak {:.3} N·m (limit {:.3})", tally.peak_torque_nm, self.torque_limit_nm)
-            } else {
-                String::new()
-            }
-        );
-        let _ = writeln!(
-            out,
-            "contact  {:.1} s, overlap of proxy and scene mean {:.2} µm, max {:.2} µm",
-            tally.contact_ticks as f64 * self.duration_s / tally.ticks.max(1) as f64,
-            1e6 * self.penetration_mean_m(),
-            1e6 * tally.penetration_max_m
-        );
-        let _ = writeln!(
-            out,
-            "energy   lowest ledger {:+.1e} J: the hand never got more than it put in",
-            tally.energy_min_j
-        );
-        match self.timing {
-            Timing::Lockstep { hash } => {
-                let _ = writeln!(out, "timing   virtual time, {} ticks, trace {hash:016x}", tally.ticks);
-            }
-            Timing::Live { overruns, skipped, .. } => {
-                let (late, work) = (tally.lateness.figures(), tally.compute.figures());
-                let us = |ns: u64| ns as f64 / 1e3;
-                let _ = writeln!(
-                    out,
-                    "timing   {:.1} Hz   late p50 {:.0} µs  p99 {:.0} µs  p99.9 {:.0} µs  max {:.0} µs   overruns {overruns} (skipped {skipped})",
-                    tally.ticks as f64 / self.duration_s.max(1e-9),
-                    us(late.p50_ns),
-                    us(late.p99_ns),
-                    us(late.p999_ns),
-                    us(late.max_ns)
-                );
-                let _ = writeln!(
-                    out,
-                    "tick     p50 {:.0} µs  p99 {:.0} µs  max {:.0} µs",
-                    us(work.p50_ns),
-                    us(work.p99_ns),
-                    us(work.max_ns)
-                );
-            }
-        }
-        let faults: Vec<_> = tally.faults.names().collect();
+        self.write_figures(&mut out);
+        self.write_timing(&mut out);
+        let faults: Vec<_> = self.tally.faults.names().collect();
         if !faults.is_empty() {
             let _ = writeln!(out, "faults   {}", faults.join(", "));
         }
@@ -286,5 +243,48 @@ impl Summary {
         };
         let _ = writeln!(out, "result   {verdict} in {:.1} s", self.duration_s);
         out
+    }
+
+    /// Force, contact and energy.
+    fn write_figures(&self, out: &mut String) {
+        let tally = &self.tally;
+        let _ = write!(out, "force    peak {:.2} N (limit {:.2})", tally.peak_force_n, self.force_limit_n);
+        if self.torque_limit_nm > 0.0 {
+            let (peak, limit) = (tally.peak_torque_nm, self.torque_limit_nm);
+            let _ = write!(out, "   torque peak {peak:.3} N·m (limit {limit:.3})");
+        }
+        let contact_s = tally.contact_ticks as f64 * self.duration_s / tally.ticks.max(1) as f64;
+        let (mean_um, max_um) = (1e6 * self.penetration_mean_m(), 1e6 * tally.penetration_max_m);
+        let _ = writeln!(
+            out,
+            "\ncontact  {contact_s:.1} s, overlap of proxy and scene mean {mean_um:.2} µm, max {max_um:.2} µm"
+        );
+        let verdict = if tally.energy_min_j >= -1e-6 { ": the hand never got more than it put in" } else { "" };
+        let _ = writeln!(out, "energy   lowest ledger {:+.1e} J{verdict}", tally.energy_min_j);
+    }
+
+    /// How the loop kept time.
+    fn write_timing(&self, out: &mut String) {
+        let tally = &self.tally;
+        match self.timing {
+            Timing::Lockstep { hash } => {
+                let _ = writeln!(out, "timing   virtual time, {} ticks, trace {hash:016x}", tally.ticks);
+            }
+            Timing::Live { overruns, skipped, .. } => {
+                let us = |ns: u64| ns as f64 / 1e3;
+                let (late, work) = (tally.lateness.figures(), tally.compute.figures());
+                let _ = writeln!(
+                    out,
+                    "timing   {:.1} Hz   late p50 {:.0} µs  p99 {:.0} µs  p99.9 {:.0} µs  max {:.0} µs   overruns {overruns} (skipped {skipped})",
+                    tally.rate_hz(),
+                    us(late.p50_ns),
+                    us(late.p99_ns),
+                    us(late.p999_ns),
+                    us(late.max_ns)
+                );
+                let [p50, p99, max] = [work.p50_ns, work.p99_ns, work.max_ns].map(us);
+                let _ = writeln!(out, "tick     p50 {p50:.0} µs  p99 {p99:.0} µs  max {max:.0} µs");
+            }
+        }
     }
 }

@@ -3,16 +3,25 @@
 //! Thread: haptic (RT).
 //!
 //! ```text
-//!  W λ = W_scene λ + J y,   y = Σ Y_r λ_r,   Y_r = T A⁻¹ J_rᵀ
+//!  W λ = W_scene λ + J y + Σ_b H_b y_b,   y = Σ Y_r λ_r,   Y_r = T A⁻¹ J_rᵀ,   and so for each rigid body b of the scene
 //! ```
 //!
 //! The tool has six degrees of freedom, so that its part of `W` has rank six: with `y` kept up to date, a row costs six
-//! products instead of one for each row, and a rigid scene costs nothing more. Forming the sum of both parts for 105 rows
+//! products instead of one for each row, and a fixed scene costs nothing more. Forming the sum of both parts for 105 rows
 //! would take longer than a sweep over all of them.
 
 use crate::math::Vec6;
 use crate::mechanism::solver::{Compliance, Own};
-use crate::mechanism::{Block, MAX_ROWS, dot, dot3};
+use crate::mechanism::{Block, MAX_ROWS, MAX_SCENE_BODIES, Row, dot, dot3};
+
+/// The scene's part: what answers at once and what must be set in motion.
+#[derive(Clone, Copy)]
+pub(super) struct SceneCompliance<'a> {
+    /// `W_scene`, row-major with stride [`MAX_ROWS`]; none where nothing answers at once.
+    pub(super) matrix: Option<&'a [f64]>,
+    /// Rows on the bodies, and `T² M⁻¹ Hᵀ` of each on its two sides; none where no body moves.
+    pub(super) bodies: Option<(&'a [Row], &'a [[Vec6; 2]])>,
+}
 
 /// See the file's head.
 pub(super) struct ToolCompliance<'a> {
@@ -20,8 +29,7 @@ pub(super) struct ToolCompliance<'a> {
     pub(super) jacobian: &'a [Vec6],
     /// `Y`, a column each.
     pub(super) yielding: &'a [Vec6],
-    /// `W_scene`, row-major with stride [`MAX_ROWS`]; none for a rigid scene.
-    pub(super) scene: Option<&'a [f64]>,
+    scene: SceneCompliance<'a>,
     /// `δ_free`.
     pub(super) free: &'a [f64],
     /// Room for each block's own compliance.
@@ -30,26 +38,41 @@ pub(super) struct ToolCompliance<'a> {
     known: u64,
     /// `y`.
     motion: Vec6,
+    /// `y_b`.
+    body_motion: [Vec6; MAX_SCENE_BODIES],
 }
 
 impl<'a> ToolCompliance<'a> {
     /// For the forces `lambda`, one a row. A bit of a word stands for a block: there are at most 64.
     pub(super) fn new(
         (jacobian, yielding): (&'a [Vec6], &'a [Vec6]),
-        scene: Option<&'a [f64]>,
+        scene: SceneCompliance<'a>,
         free: &'a [f64],
         own: &'a mut [Own],
         lambda: &[f64],
     ) -> Self {
-        let mut motion = Vec6::zeros();
-        for (column, force) in yielding.iter().zip(lambda) {
-            motion += column * *force;
-        }
-        Self { jacobian, yielding, scene, free, own, known: 0, motion }
+        let (motion, body_motion) = (Vec6::zeros(), [Vec6::zeros(); MAX_SCENE_BODIES]);
+        let mut compliance = Self { jacobian, yielding, scene, free, own, known: 0, motion, body_motion };
+        compliance.changed(0, lambda);
+        compliance
     }
 
     fn scene_row(&self, row: usize) -> Option<&[f64]> {
-        self.scene.map(|scene| &scene[row * MAX_ROWS..][..self.free.len()])
+        self.scene.matrix.map(|matrix| &matrix[row * MAX_ROWS..][..self.free.len()])
+    }
+
+    /// What the tool and the bodies do to a row.
+    fn moved(&self, row: usize) -> f64 {
+        let tool = self.free[row] + self.jacobian[row].dot(&self.motion);
+        let Some((rows, _)) = self.scene.bodies else { return tool };
+        rows[row].parts().fold(tool, |sum, (body, jacobian, _)| sum + jacobian.dot(&self.body_motion[body]))
+    }
+
+    /// Compliance between two rows of one block: these meet the same bodies on the same sides.
+    fn between(&self, row: usize, column: usize) -> f64 {
+        let tool = self.scene_row(row).map_or(0.0, |w| w[column]) + self.jacobian[row].dot(&self.yielding[column]);
+        let Some((rows, yielding)) = self.scene.bodies else { return tool };
+        rows[row].parts().fold(tool, |sum, (_, jacobian, side)| sum + jacobian.dot(&yielding[column][side]))
     }
 }
 
@@ -57,30 +80,33 @@ impl Compliance for ToolCompliance<'_> {
     fn own(&mut self, index: usize, block: &Block) -> &Own {
         if self.known >> index & 1 == 0 {
             self.known |= 1 << index;
-            self.own[index] = Own::new(&block.law, |i, j| {
-                let (row, column) = (block.first + i, block.first + j);
-                self.scene_row(row).map_or(0.0, |w| w[column]) + self.jacobian[row].dot(&self.yielding[column])
-            });
+            self.own[index] = Own::new(&block.law, |i, j| self.between(block.first + i, block.first + j));
         }
         &self.own[index]
     }
 
     fn violation(&self, row: usize, lambda: &[f64]) -> f64 {
-        let tool = self.free[row] + self.jacobian[row].dot(&self.motion);
-        self.scene_row(row).map_or(tool, |w| tool + dot(w, lambda))
+        let moved = self.moved(row);
+        self.scene_row(row).map_or(moved, |w| moved + dot(w, lambda))
     }
 
     fn violations(&self, first: usize, lambda: &[f64]) -> [f64; 3] {
-        let tool = [0, 1, 2].map(|k| self.free[first + k] + self.jacobian[first + k].dot(&self.motion));
-        let Some(scene) = self.scene else { return tool };
-        let rows = [0, 1, 2].map(|k| &scene[(first + k) * MAX_ROWS..][..self.free.len()]);
+        let moved = [0, 1, 2].map(|k| self.moved(first + k));
+        let Some(matrix) = self.scene.matrix else { return moved };
+        let rows = [0, 1, 2].map(|k| &matrix[(first + k) * MAX_ROWS..][..self.free.len()]);
         let scene = dot3(rows, lambda);
-        [0, 1, 2].map(|k| tool[k] + scene[k])
+        [0, 1, 2].map(|k| moved[k] + scene[k])
     }
 
     fn changed(&mut self, first: usize, change: &[f64]) {
         for (column, change) in self.yielding[first..].iter().zip(change) {
             self.motion += column * *change;
+        }
+        let Some((rows, yielding)) = self.scene.bodies else { return };
+        for ((row, columns), change) in rows[first..].iter().zip(&yielding[first..]).zip(change) {
+            for (body, _, side) in row.parts() {
+                self.body_motion[body] += columns[side] * *change;
+            }
         }
     }
 }
@@ -119,7 +145,7 @@ mod tests {
             let (mut expected, mut found) = (vec![0.1; rows], vec![0.1; rows]);
             solve(&problem, &mut expected, &settings, || false);
             let mut own = [Own::identity(); MAX_BLOCKS];
-            let scene = (!stiff).then_some(&scene[..]);
+            let scene = SceneCompliance { matrix: (!stiff).then_some(&scene[..]), bodies: None };
             let mut factors = ToolCompliance::new((&jacobian, &yielding), scene, &free, &mut own, &found);
             sweep(&mut factors, &blocks, largest(&free), &mut found, &settings, || false);
             for (row, (a, b)) in expected.iter().zip(&found).enumerate() {

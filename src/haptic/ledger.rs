@@ -32,6 +32,11 @@ pub const MAX_LATENCY_TICKS: usize = 7;
 /// Share of the friction and drag stated in the device file that is relied on: they vary over the workspace and with wear.
 const TRUSTED: f64 = 0.8;
 
+/// Rounding errors in the difference of two displacements read one after the other, and one for the change of force.
+const ROUNDINGS: f64 = 5.0;
+/// Rounding errors in a displacement that was read.
+const ROUNDINGS_UNREAD: f64 = 2.0;
+
 /// See the file's head.
 #[derive(Clone, Copy, Debug)]
 pub struct Ledger {
@@ -45,6 +50,8 @@ pub struct Ledger {
     latency: usize,
     /// Forces under way, oldest first: `[0]` acts in the interval that the next reading ends.
     under_way: [HandForce; MAX_LATENCY_TICKS + 1],
+    /// What rounding can cost at the change to each of them, J: booked with the interval that it acts in.
+    owed: [f64; MAX_LATENCY_TICKS + 1],
     /// The force that acted until the last reading.
     acted: HandForce,
     /// The force that the newest one took the place of.
@@ -95,6 +102,7 @@ impl Ledger {
             cap_j: limits.reserve_j,
             latency: (mechanics.latency_ticks as usize).min(MAX_LATENCY_TICKS),
             under_way: [HandForce::zero(); MAX_LATENCY_TICKS + 1],
+            owed: [0.0; MAX_LATENCY_TICKS + 1],
             acted: HandForce::zero(),
             replaced: HandForce::zero(),
             last_pose: None,
@@ -112,10 +120,10 @@ impl Ledger {
 
     /// Books the interval that ended with this reading.
     pub fn observe(&mut self, pose_device_handle: &Pose, period_s: f64, faults: &mut Faults) {
-        let acting = self.take_acting();
+        let (acting, owed_j) = self.take_acting();
         let Some(last) = self.last_pose.replace(*pose_device_handle) else {
             // Where the interval began was not read: neither its work nor the motion now is known but by bounds.
-            self.book_worst(&acting, period_s);
+            self.book_worst(&acting, owed_j, period_s);
             return;
         };
         let linear = pose_device_handle.translation.vector - last.translation.vector;
@@ -128,7 +136,7 @@ impl Ledger {
                 | beyond(angular - self.last_move.1, self.acceleration.angular, self.rounding.angular),
         );
         let effective = self.effective(&acting);
-        self.book(effective.force.dot(&linear) + effective.torque.dot(&angular));
+        self.book(effective.force.dot(&linear) + effective.torque.dot(&angular) + owed_j);
         self.credit_losses(pose_device_handle, &acting, &linear, &angular, period_s);
         self.last_move = (linear, angular);
         self.missed = 0;
@@ -174,14 +182,16 @@ impl Ledger {
 
     /// Books an interval whose end was not read: the worst it can have been.
     pub fn observe_nothing(&mut self, period_s: f64) {
-        let acting = self.take_acting();
+        let (acting, owed_j) = self.take_acting();
         self.last_pose = None;
         self.anchor = None;
-        self.book_worst(&acting, period_s);
+        self.book_worst(&acting, owed_j, period_s);
     }
 
-    fn book_worst(&mut self, acting: &HandForce, period_s: f64) {
-        self.book(self.ball(0, period_s, 0.0).worst_case(acting).max(0.0));
+    fn book_worst(&mut self, acting: &HandForce, owed_j: f64, period_s: f64) {
+        // No reading ends this interval, so only those of the last displacement can be wrong.
+        let ball = self.ball(0, period_s, 0.0, ROUNDINGS_UNREAD);
+        self.book(ball.worst_case(acting).max(0.0) + owed_j);
         self.missed = self.missed.saturating_add(1);
     }
 
@@ -192,15 +202,15 @@ impl Ledger {
         let mut certain = self.account.reserve_j - self.rounding_of(&self.acted, &HandForce::zero());
         // Forces already under way act first.
         for ahead in 0..self.latency {
-            certain -= self.ball(ahead, period_s, 0.0).worst_case(&self.under_way[ahead]);
+            certain -= self.ball(ahead, period_s, 0.0, ROUNDINGS).worst_case(&self.under_way[ahead]) + self.owed[ahead];
         }
-        self.ball(self.latency, period_s, certain)
+        self.ball(self.latency, period_s, certain, ROUNDINGS)
     }
 
     /// Takes note of the force sent in this tick.
     pub fn commit(&mut self, force: &SafeForce) {
         let previous = if self.latency == 0 { self.under_way[0] } else { self.under_way[self.latency - 1] };
-        self.book(self.rounding_of(force.get(), &previous));
+        self.owed[self.latency] = self.rounding_of(force.get(), &previous);
         self.replaced = previous;
         self.under_way[self.latency] = *force.get();
     }
@@ -208,39 +218,47 @@ impl Ledger {
     /// Takes note that the device did not take the force just committed; gives the one before it, which acts on.
     pub fn unheard(&mut self) -> HandForce {
         self.under_way[self.latency] = self.replaced;
+        self.owed[self.latency] = 0.0;
         self.replaced
     }
 
     /// Displacements that interval `ahead` can bring.
-    fn ball(&self, ahead: usize, period_s: f64, reserve_j: f64) -> EnergyBudget {
+    fn ball(&self, ahead: usize, period_s: f64, reserve_j: f64, roundings: f64) -> EnergyBudget {
         let intervals = self.missed.saturating_add(ahead + 1) as f64;
-        let slack = |bound: f64, rounding: f64| intervals * bound * period_s * period_s + 5.0 * rounding;
+        let slack = |bound: f64, rounding: f64| intervals * bound * period_s * period_s + roundings * rounding;
+        let (linear, still) = settled(&self.last_move.0, self.rounding.linear);
+        let (angular, quiet) = settled(&self.last_move.1, self.rounding.angular);
         EnergyBudget {
             reserve_j,
-            linear: self.last_move.0,
-            angular: self.last_move.1,
+            linear,
+            angular,
             slack: PerPart {
-                linear: slack(self.acceleration.linear, self.rounding.linear),
-                angular: slack(self.acceleration.angular, self.rounding.angular),
+                linear: slack(self.acceleration.linear, self.rounding.linear) + still,
+                angular: slack(self.acceleration.angular, self.rounding.angular) + quiet,
             },
             friction: self.friction,
         }
     }
 
-    /// `‖f − g‖ q` of what is left beyond friction, both parts.
+    /// `Σ |f_i − g_i| q_i` of what is left beyond friction, both parts. Each axis errs by half a step on its own; the axes
+    /// of a rotation turn with it, so that only the length of its error is bounded.
     fn rounding_of(&self, f: &HandForce, g: &HandForce) -> f64 {
         let (f, g) = (self.effective(f), self.effective(g));
-        (f.force - g.force).norm() * self.rounding.linear + (f.torque - g.torque).norm() * self.rounding.angular
+        let per_axis = self.rounding.linear / 3f64.sqrt();
+        (f.force - g.force).abs().sum() * per_axis + (f.torque - g.torque).norm() * self.rounding.angular
     }
 
-    /// The force that acted until now; the queue moves up.
-    fn take_acting(&mut self) -> HandForce {
-        let acting = self.under_way[0];
+    /// The force that acted until now, and what is owed for the change to it; the queue moves up.
+    fn take_acting(&mut self) -> (HandForce, f64) {
+        let (acting, owed_j) = (self.under_way[0], self.owed[0]);
         if self.latency > 0 {
             self.under_way.copy_within(1..=self.latency, 0);
+            self.owed.copy_within(1..=self.latency, 0);
         }
+        // Until the next force is committed, the newest one goes on, at no change.
+        self.owed[self.latency] = 0.0;
         self.acted = acting;
-        acting
+        (acting, owed_j)
     }
 
     fn book(&mut self, given_j: f64) {
@@ -254,4 +272,13 @@ impl Ledger {
         }
         account.reserve_j = (account.reserve_j - given_j).min(self.cap_j);
     }
+}
+
+/// The displacement that is expected again, and by how much it may be wrong. One that rounding alone can have made is
+/// taken as none: a reading that flickers between two steps must not make a bounded force flicker, for every change of
+/// force costs reserve.
+fn settled(last: &Vec3, rounding: f64) -> (Vec3, f64) {
+    let most = ROUNDINGS_UNREAD * rounding;
+    // One part in 10⁹ for the rounding of the difference itself.
+    if last.norm() <= most * (1.0 + 1e-9) { (Vec3::zeros(), most) } else { (*last, 0.0) }
 }

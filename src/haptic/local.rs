@@ -5,20 +5,23 @@
 //! Multirate compliant mechanisms (seed 004; Peterlik et al. 2011), with three things the published scheme lacks. The
 //! tool's own midpoint compliance is part of the solve, so that its motion and the forces are found together. Friction
 //! is incremental: `δ_t` is the slip of this tick, so that a reversal is felt at once and not after the way back to
-//! where the simulation step began. A new snapshot does not replace the old one with a jump: the difference of the gaps
-//! is kept as an offset that fades.
+//! where the simulation step began. Rigid bodies of the scene are not a compliance: they are moved here, tick by tick
+//! ([`super::bodies`]). A new snapshot does not replace the old one with a jump: the difference of the gaps is kept as an
+//! offset that fades.
 //!
 //! ```text
-//!  normal   δ_n = d·(p + R r) − c + drift τ + fade + T J V̂ + (W λ)_n
-//!  tangent  δ_t = T J V̂ + drift T + (W (λ − λ_before))_t
-//!  V̂ = V̂_free + A⁻¹ Jᵀ λ
+//!  normal   δ_n = d·(p + R r) − c + drift τ + fade + T J V̂ + (W λ)_n + Σ H (X + T V')
+//!  tangent  δ_t = T J V̂ + drift T + (W (λ − λ_before))_t + Σ H T V'
+//!  V̂ = V̂_free + A⁻¹ Jᵀ λ          (tool)
+//!  V' = V + T (a + M⁻¹ Hᵀ λ)       (bodies of the scene)
 //! ```
 
-use super::compliance::ToolCompliance;
+use super::bodies::LocalBodies;
+use super::compliance::{SceneCompliance, ToolCompliance};
 use crate::math::{Mat6, Pose, Twist, Vec3, Vec6, Wrench, join, log_so3};
 use crate::mechanism::solver::{Compliance as _, Outcome, Own, Settings, largest, sweep};
-use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind, dot};
-use crate::shared::{MonoNs, NS_PER_S, Tick};
+use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, RowKind, dot};
+use crate::shared::{MAX_PUSHED, MonoNs, NS_PER_S, Push, Tick};
 
 /// How the tool moves in this tick, before contact.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +59,9 @@ pub struct LocalReport {
 pub struct LocalMechanism {
     snapshot: Box<MechanismSnapshot>,
     blocks: [Block; MAX_BLOCKS],
+    bodies: LocalBodies,
     contact_compliance: f64,
+    /// Nothing in the scene answers a force at once.
     rigid_scene: bool,
     jacobian: Box<[Vec6; MAX_ROWS]>,
     /// `T A⁻¹ Jᵀ`, a column each.
@@ -69,6 +74,7 @@ pub struct LocalMechanism {
     offsets: [f64; MAX_BLOCKS],
     fade_from: MonoNs,
     fade_s: f64,
+    blend_s: f64,
 }
 
 impl LocalMechanism {
@@ -80,6 +86,7 @@ impl LocalMechanism {
         Self {
             blocks: snapshot.blocks,
             snapshot,
+            bodies: LocalBodies::new(),
             contact_compliance,
             rigid_scene: true,
             jacobian: Box::new([Vec6::zeros(); MAX_ROWS]),
@@ -91,6 +98,7 @@ impl LocalMechanism {
             offsets: [0.0; MAX_BLOCKS],
             fade_from: MonoNs(0),
             fade_s: blend_s,
+            blend_s,
         }
     }
 
@@ -106,6 +114,12 @@ impl LocalMechanism {
         &self.lambda[..self.snapshot.row_count]
     }
 
+    /// What the tool has done to each body of the scene, and over what time, s.
+    #[must_use]
+    pub fn pushes(&self) -> (&[Push; MAX_PUSHED], f64) {
+        self.bodies.pushes()
+    }
+
     /// Lets go of everything: no contact until the next snapshot.
     pub fn release(&mut self) {
         self.snapshot.block_count = 0;
@@ -114,7 +128,7 @@ impl LocalMechanism {
 
     /// Takes a sound snapshot over: forces and gaps of constraints known from the last one go on, what is left of the
     /// difference fades.
-    pub fn adopt(&mut self, new: &MechanismSnapshot, pose: &Pose, now: MonoNs) {
+    pub fn adopt(&mut self, new: &MechanismSnapshot, pose: &Pose, now: MonoNs, period_s: f64) {
         let old_count = self.snapshot.block_count;
         let (old_blocks, old_lambda, old_gaps) = (self.blocks, self.lambda, self.gaps);
         let first = self.snapshot.stamp.sequence == 0;
@@ -134,6 +148,7 @@ impl LocalMechanism {
             self.gaps[index] = found.map_or(f64::NAN, |at| old_gaps[at]);
         }
         let age_s = now.seconds_after(new.stamp.at);
+        self.bodies.adopt(new, &self.lambda, age_s, period_s);
         for index in 0..new.block_count {
             let row = self.blocks[index].first;
             let gap = self.row_gap(row, pose, age_s) + self.scene_part(row, &self.lambda);
@@ -144,6 +159,8 @@ impl LocalMechanism {
             self.offsets[index] = if first && known.is_nan() { 0.0 } else { offset };
         }
         self.fade_from = now;
+        // No longer than until the next one may come: else offsets would pile up.
+        self.fade_s = self.blend_s.min(new.step_s).max(period_s);
     }
 
     fn copy_used(&mut self, new: &MechanismSnapshot) {
@@ -170,7 +187,7 @@ impl LocalMechanism {
         }
     }
 
-    /// Violation of a row with the tool at `pose`, without any force.
+    /// Violation of a row with the tool at `pose` and the bodies where they are, without any force.
     fn row_gap(&self, row: usize, pose: &Pose, age_s: f64) -> f64 {
         let row = &self.snapshot.rows[row];
         let position = match row.kind {
@@ -181,7 +198,7 @@ impl LocalMechanism {
                 row.direction.dot(&(built * log_so3(&(built.inverse() * pose.rotation))))
             }
         };
-        position - row.offset + row.drift * age_s
+        position - row.offset + row.drift * age_s + self.bodies.moved(row)
     }
 
     /// `(W λ)` of a row, the scene's part alone.
@@ -196,6 +213,7 @@ impl LocalMechanism {
     pub fn solve(&mut self, motion: &ToolMotion, settings: &Settings, tick: &Tick<'_>) -> LocalReport {
         let rows = self.snapshot.row_count;
         if rows == 0 {
+            self.bodies.advance(&[], &[], motion.period_s);
             return LocalReport {
                 sound: true,
                 outcome: Outcome { converged: true, ..Outcome::default() },
@@ -210,7 +228,10 @@ impl LocalMechanism {
         let blocks = &self.blocks[..self.snapshot.block_count];
         let (free, lambda) = (&self.free[..rows], &mut self.lambda[..rows]);
         let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
-        let scene = (!self.rigid_scene).then_some(&self.snapshot.compliance[..]);
+        let scene = SceneCompliance {
+            matrix: (!self.rigid_scene).then_some(&self.snapshot.compliance[..]),
+            bodies: self.bodies.compliance(self.snapshot.rows()),
+        };
         let mut compliance = ToolCompliance::new(tool, scene, free, &mut *self.own, lambda);
         let stop = || tick.solve_time_is_up();
         let outcome = sweep(&mut compliance, blocks, largest(free), lambda, settings, stop);
@@ -229,6 +250,7 @@ impl LocalMechanism {
                 report.penetration_m = report.penetration_m.max(-*gap);
             }
         }
+        self.bodies.advance(self.snapshot.rows(), &self.lambda[..rows], motion.period_s);
         report
     }
 
@@ -246,22 +268,23 @@ impl LocalMechanism {
     }
 
     fn fill_free(&mut self, motion: &ToolMotion, now: MonoNs) {
-        // Negative while the step that the snapshot ends is still under way: the scene is then followed backwards.
         let age_s = now.seconds_after(self.snapshot.stamp.at);
-        let fading = 1.0 - now.since(self.fade_from) as f64 / NS_PER_S as f64 / self.fade_s;
+        // As it will be at the end of the tick: a mechanism that comes with every tick is taken as it is.
+        let fading = 1.0 - (now.since(self.fade_from) as f64 / NS_PER_S as f64 + motion.period_s) / self.fade_s;
         for index in 0..self.snapshot.block_count {
             let block = self.blocks[index];
             for row in block.range() {
                 let speed = self.jacobian[row].dot(&motion.free);
                 let sliding = matches!(block.law, Law::Contact { .. }) && row > block.first;
-                self.free[row] = if sliding {
-                    let drift: &Row = &self.snapshot.rows[row];
-                    motion.period_s * (speed + drift.drift)
-                        - self.scene_part(row, &self.lambda)
-                        - block.law.compliance() * self.lambda[row]
-                } else {
-                    self.row_gap(row, &motion.pose, age_s) + motion.lead_s * speed
-                };
+                let given = &self.snapshot.rows[row];
+                self.free[row] = self.bodies.coming(given, motion.period_s)
+                    + if sliding {
+                        motion.period_s * (speed + given.drift)
+                            - self.scene_part(row, &self.lambda)
+                            - block.law.compliance() * self.lambda[row]
+                    } else {
+                        self.row_gap(row, &motion.pose, age_s) + motion.lead_s * speed
+                    };
             }
             self.free[block.first] += fading.max(0.0) * self.offsets[index];
         }
@@ -269,52 +292,66 @@ impl LocalMechanism {
 
     /// Takes the recoil of the midpoint rule out of the proxy's velocity. A contact that stops the midpoint, `V̂_n = 0`,
     /// leaves `V_{k+1} = −V_k`: right for the energy, but the proxy would hammer on the surface. The impulses of the tick
-    /// are found again with the contact law on the velocity at its end; kept only if that takes kinetic energy out.
+    /// are found again with the contact law on the velocity at its end; kept only if that takes kinetic energy out. Bodies
+    /// of the scene get what the proxy gives.
     pub fn settle(&mut self, twist: &Twist, inverse_mass: &Mat6, period_s: f64) -> Twist {
+        let rows = self.snapshot.row_count;
         let mut blocks = [self.blocks[0]; MAX_BLOCKS];
         let mut done = [0.0; MAX_ROWS];
-        let (mut count, mut rows, mut recoil) = (0, 0, 0.0_f64);
+        let (mut count, mut recoil) = (0, 0.0_f64);
+        self.free[..rows].fill(0.0);
         for block in &self.blocks[..self.snapshot.block_count] {
             let touching = self.snapshot.rows[block.first].kind == RowKind::Point && self.lambda[block.first] > 0.0;
             if let (Law::Contact { friction, .. }, true) = (block.law, touching) {
-                for k in 0..3 {
-                    let from = block.first + k;
-                    self.jacobian[rows + k] = self.jacobian[from];
-                    done[rows + k] = self.lambda[from] * period_s;
-                    self.free[rows + k] = self.jacobian[from].dot(twist) + self.snapshot.rows[from].drift;
+                for row in block.range() {
+                    let given = &self.snapshot.rows[row];
+                    done[row] = self.lambda[row] * period_s;
+                    self.free[row] = self.jacobian[row].dot(twist) + given.drift + self.bodies.speed(given);
                 }
-                recoil = recoil.max(self.free[rows].abs());
-                blocks[count] = Block { id: block.id, first: rows, law: Law::Contact { friction, compliance: 0.0 } };
+                recoil = recoil.max(self.free[block.first].abs());
+                blocks[count] = Block { law: Law::Contact { friction, compliance: 0.0 }, ..*block };
                 count += 1;
-                rows += 3;
             }
         }
         if recoil < 1e-6 {
             return *twist;
         }
-        let mut given = Vec6::zeros();
-        for (row, column) in self.yielding[..rows].iter_mut().enumerate() {
-            *column = inverse_mass * self.jacobian[row];
-            given += *column * done[row];
+        // In the units of the bodies' compliance, T² times a velocity.
+        let square = period_s * period_s;
+        let before = self.free;
+        for (column, row) in self.yielding[..rows].iter_mut().zip(&self.jacobian[..rows]) {
+            *column = inverse_mass * row * square;
         }
-        for row in 0..rows {
-            self.free[row] -= self.jacobian[row].dot(&given);
+        let (blocks, tool) = (&blocks[..count], (&self.jacobian[..rows], &self.yielding[..rows]));
+        let scene = SceneCompliance { matrix: None, bodies: self.bodies.compliance(self.snapshot.rows()) };
+        let undone = ToolCompliance::new(tool, scene, &[0.0; MAX_ROWS], &mut *self.own, &done[..rows]);
+        let taken_back: [f64; MAX_ROWS] =
+            std::array::from_fn(|row| if row < rows { undone.violation(row, &done) } else { 0.0 });
+        for block in blocks {
+            for row in block.range() {
+                self.free[row] = self.free[row] * square - taken_back[row];
+            }
         }
-        let mut impulse = done;
-        let (blocks, free) = (&blocks[..count], &self.free[..rows]);
-        let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
-        let mut compliance = ToolCompliance::new(tool, None, free, &mut *self.own, &impulse[..rows]);
+        let (mut impulse, free) = (done, &self.free[..rows]);
+        let mut compliance = ToolCompliance::new(tool, scene, free, &mut *self.own, &impulse[..rows]);
         // Whatever takes energy out will do, and the next tick goes on from there: a few sweeps are enough.
         let settings = Settings { iterations: 5, tolerance: 1e-3, relaxation: 1.2 };
         sweep(&mut compliance, blocks, largest(free), &mut impulse[..rows], &settings, || false);
-        let mut change = Vec6::zeros();
-        for row in 0..rows {
-            change += self.jacobian[row] * (impulse[row] - done[row]);
+        // Kinetic energy changes by p·(c + c')/2, with the speeds of the rows before and after.
+        let (mut change, mut taken) = (Vec6::zeros(), 0.0);
+        for row in blocks.iter().flat_map(Block::range) {
+            let after = compliance.violation(row, &impulse[..rows]) / square;
+            impulse[row] -= done[row];
+            change += self.jacobian[row] * impulse[row];
+            taken += 0.5 * impulse[row] * (before[row] + after);
         }
-        let velocity = inverse_mass * change;
-        let settled = twist + velocity;
-        // Kinetic energy changes by p·(V + ½ M⁻¹ p).
-        let taken = change.dot(&(twist + velocity * 0.5));
-        if taken <= 0.0 && settled.iter().all(|x| x.is_finite()) { settled } else { *twist }
+        let settled = twist + inverse_mass * change;
+        if !(taken <= 0.0 && settled.iter().all(|x| x.is_finite())) {
+            return *twist;
+        }
+        for row in blocks.iter().flat_map(Block::range) {
+            self.bodies.kick(row, &self.snapshot.rows[row], impulse[row], period_s);
+        }
+        settled
     }
 }

@@ -16,6 +16,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros))]
 #![forbid(unsafe_code)]
 
+mod bodies;
 mod clutch;
 mod compliance;
 mod coupling;
@@ -28,7 +29,7 @@ mod state;
 pub mod thread;
 
 pub use clutch::Clutch;
-pub use coupling::{Coupling, SpringDamper};
+pub use coupling::{Coupling, SpringDamper, TRANSPARENT_BANDWIDTH_HZ};
 pub use gate::{Command, Gate, Trip};
 pub use ledger::{Account, Ledger, MAX_LATENCY_TICKS};
 pub use local::{LocalMechanism, LocalReport};

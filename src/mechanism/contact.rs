@@ -58,7 +58,7 @@ pub(super) fn solve_contact_with(
     // Stick: no slip at all, if the cone allows the force that takes.
     if let Some(stick) = inverse.map(|inverse| -(inverse * b))
         && stick[0] > 0.0
-        && stick[1] * stick[1] + stick[2] * stick[2] <= (friction * stick[0]).powi(2)
+        && (stick[1] * stick[1] + stick[2] * stick[2]).sqrt() <= friction * stick[0]
     {
         return (stick, Mode::Stick);
     }

@@ -8,22 +8,27 @@
 //!  mechanism   δ = W λ + δ_free          W = T · Σ H A⁻¹ Hᵀ, in m/N              [problem]
 //!  laws        δ, λ obey their law       contact with friction, bilateral, …     [law]
 //!  solver      block Gauss–Seidel, each law solves its own small block exactly   [solver]
+//!              where that is too slow: Newton and an interior-point path         [newton]
 //! ```
 //!
 //! The simulation runs this over slices; the haptic thread runs the same code over a [`MechanismSnapshot`].
 
+mod cone;
 mod contact;
+mod dense;
 mod interior;
 mod law;
 pub mod newton;
+pub mod pgs;
 pub mod pmi;
 mod problem;
 pub mod samples;
 mod snapshot;
 pub mod solver;
+mod trail;
 
 pub use contact::{Mode, solve_contact};
 pub use law::Law;
 pub use problem::{Block, Problem};
 pub(crate) use problem::{dot, dot3};
-pub use snapshot::{MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind};
+pub use snapshot::{MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind, SceneBody};

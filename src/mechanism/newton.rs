@@ -1,8 +1,9 @@
-//! Semi-smooth Newton on all laws at once, for problems on which block Gauss–Seidel crawls or circles.
+//! Every problem to round-off: Gauss–Seidel first, then semi-smooth Newton, then an interior-point path.
 //!
-//! Thread: simulation (works in preallocated memory, but its cost grows with the cube of the rows).
+//! Thread: simulation, or haptic where the rows are few (no heap once its memory has grown; bounded; asks the caller's
+//! stop condition before every sweep and every factorisation).
 //!
-//! The laws are written as the root of the map of Alart and Curnier (1991), contact by contact, with `τ = λ − δ`:
+//! Newton's method works on the root of the map of Alart and Curnier (1991), contact by contact, with `τ = λ − δ`:
 //!
 //! ```text
 //!  F_n = λ_n − max(0, τ_n)            F_t = λ_t − (τ_t shortened to µ max(0, τ_n))
@@ -11,68 +12,62 @@
 //! after scaling each block by the square root of its own compliance, which takes mass ratios out of the problem and
 //! leaves the cones as they are. The derivative is the block's own matrix for a closed row, the identity for an open one.
 //! A small multiple of the identity (a proximal term) keeps it regular when more contacts hold a body than it has
-//! degrees of freedom; it changes the path, not the root.
+//! degrees of freedom; it changes the steps, not the root.
 
-use super::interior::Path;
-use super::solver::{Outcome, Settings, residuals, solve};
+use super::dense::{back_substitute, factor};
+use super::interior::{Path, Scaled};
+use super::solver::{Outcome, Residuals, Settings, residuals, solve_while_promising, violation_scale};
+use super::trail::Trail;
 use super::{Block, Law, Problem};
 
 /// Proximal term relative to the scaled compliance, whose diagonal is about one. Smaller loses digits to redundant
 /// contacts, larger slows the last digits down.
 const PROXIMAL: f64 = 1e-9;
+/// Newton steps without progress that are put up with: the way across a kink leads uphill.
+const PATIENCE: u32 = 4;
 /// Most Newton steps in a row.
-const STEPS: u32 = 60;
-/// Full Newton steps without progress that are put up with.
-const PATIENCE: u32 = 8;
-/// Weights of force against violation in the map, one attempt after the other: the root is the same, the kinks on the way
-/// to it are not.
-const BALANCES: [f64; 5] = [1.0, 0.1, 10.0, 0.01, 100.0];
-/// Interior-point paths for each of them before giving up.
-const PATHS: usize = 6;
+const STEPS: u32 = 20;
+/// How far out the interior-point paths begin, and how much their joints give way, one attempt after the other.
+const ATTEMPTS: [(f64, f64); 5] = [(1.0, 1e-8), (1.0, 1e-11), (0.01, 1e-9), (10.0, 1e-10), (0.1, 1e-12)];
+/// Ends of the stretches of a fold-proof path after which the quick one is tried again.
+const STRETCHES: [f64; 6] = [1e-2, 1e-5, 1e-8, 1e-11, 1e-14, 1e-17];
+/// How much of a sticking contact's distance from the end of the path its slip is rounded by, on the fold-proof path.
+const SMOOTHING: f64 = 0.01;
+/// How much closer than the tolerance the interior-point path is asked to come: it counts `x·z`, which also holds what
+/// is lacking in dissipation.
+const MARGIN: f64 = 0.3;
 
-/// Memory for problems of up to a given number of rows.
+/// Units of round-off in a violation, beside the sum of the sizes of its terms.
+const ROUND_OFF: f64 = f64::EPSILON;
+/// Round-off is an excuse up to this multiple of the tolerance; beyond, other forces with the same motion are looked for.
+const ROUND_OFF_MARGIN: f64 = 3.0;
+
+/// Memory for problems of any size; grows with the largest it has met.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     /// The blocks with their laws' own compliance moved into the matrix.
     blocks: Vec<Block>,
-    proximal: f64,
     scale: Vec<f64>,
     compliance: Vec<f64>,
     free: Vec<f64>,
+    /// Largest free violation, unscaled.
+    violation: f64,
     lambda: Vec<f64>,
-    trial: Vec<f64>,
-    good: Vec<f64>,
     best: Vec<f64>,
     delta: Vec<f64>,
     map: Vec<f64>,
-    step: Vec<f64>,
     jacobian: Vec<f64>,
     pivots: Vec<usize>,
     path: Path,
+    trail: Trail,
 }
 
 impl Workspace {
-    /// Memory for `rows` rows.
-    #[must_use]
-    pub fn with_rows(rows: usize) -> Self {
-        let mut workspace = Self::default();
-        workspace.reserve(rows);
-        workspace
-    }
-
     /// Makes room; allocates only when the problem is larger than any before it.
     fn reserve(&mut self, rows: usize) {
-        for vector in [
-            &mut self.scale,
-            &mut self.free,
-            &mut self.lambda,
-            &mut self.trial,
-            &mut self.good,
-            &mut self.best,
-            &mut self.delta,
-            &mut self.map,
-            &mut self.step,
-        ] {
+        for vector in
+            [&mut self.scale, &mut self.free, &mut self.lambda, &mut self.best, &mut self.delta, &mut self.map]
+        {
             vector.resize(rows, 0.0);
         }
         self.compliance.resize(rows * rows, 0.0);
@@ -80,141 +75,175 @@ impl Workspace {
     }
 }
 
-/// Solves in place to the tolerance: Gauss–Seidel first, Newton where that is not enough, and where Newton is stuck an
-/// interior-point path to start it from. The residual in the outcome is the worst of
-/// [`residuals`].
-pub fn solve_robustly(problem: &Problem<'_>, lambda: &mut [f64], settings: &Settings, work: &mut Workspace) -> Outcome {
+/// Solves in place to the tolerance, starting from the forces in `lambda`. The residual in the outcome is the worst of
+/// [`residuals`]; `settings.iterations` bounds the sweeps, what comes after them has bounds of its own. Forces that are
+/// not finite (from a problem that is not) come back as zero, with an infinite residual.
+pub fn solve_robustly(
+    problem: &Problem<'_>,
+    lambda: &mut [f64],
+    settings: &Settings,
+    work: &mut Workspace,
+    mut stop: impl FnMut() -> bool,
+) -> Outcome {
     let sweep = Settings { tolerance: 0.1 * settings.tolerance, ..*settings };
-    let mut outcome = solve(problem, lambda, &sweep, || false);
+    let mut outcome = solve_while_promising(problem, lambda, &sweep, &mut stop);
     outcome.residual = residuals(problem, lambda).worst();
-    if outcome.residual > settings.tolerance {
-        work.load(problem, lambda, 1.0);
-        work.best.copy_from_slice(lambda);
-        let keep_best = |work: &mut Workspace, lambda: &mut [f64], outcome: &mut Outcome| {
-            work.store(lambda);
-            let residual = residuals(problem, lambda).worst();
-            if residual < outcome.residual {
-                outcome.residual = residual;
-                work.best.copy_from_slice(lambda);
-            }
-            outcome.residual <= settings.tolerance
-        };
-        outcome.iterations += work.newton(settings.tolerance).0;
-        // The path with the slip renewed at every step gets there at once as a rule; where it circles, the slip is held
-        // for a whole path, and renewed from one path to the next.
-        for attempt in 0..PATHS * BALANCES.len() {
-            if keep_best(work, lambda, &mut outcome) {
-                break;
-            }
-            work.load(problem, &[], BALANCES[attempt / PATHS]);
-            let mut path = std::mem::take(&mut work.path);
-            path.follow(&work.blocks, &work.compliance, &work.free, &mut work.lambda, attempt % PATHS > 0);
-            work.path = path;
-            outcome.iterations += work.newton(settings.tolerance).0;
-            // Where Newton is stuck at a kink, sweeps move it on.
-            if !keep_best(work, lambda, &mut outcome) {
-                outcome.iterations += work.sweep(20);
-                outcome.iterations += work.newton(settings.tolerance).0;
-            }
-        }
-        keep_best(work, lambda, &mut outcome);
-        lambda.copy_from_slice(&work.best);
+    if !outcome.residual.is_finite() {
+        return Outcome { converged: false, ..outcome };
     }
     outcome.converged = outcome.residual <= settings.tolerance;
+    if !(outcome.converged || outcome.timed_out) {
+        work.load(problem, lambda);
+        let mut asked = || {
+            let answer = stop();
+            outcome.timed_out |= answer;
+            answer
+        };
+        let (count, residual) = work.finish(outcome.residual, settings.tolerance, &mut asked);
+        outcome.iterations += count;
+        outcome.converged = residual <= work.enough(settings.tolerance);
+        if residual < outcome.residual {
+            for ((out, x), scale) in lambda.iter_mut().zip(&work.best).zip(&work.scale) {
+                *out = x / scale;
+            }
+            outcome.residual = residuals(problem, lambda).worst();
+        }
+    }
     outcome
 }
 
 impl Workspace {
-    /// Takes the problem in, each block scaled by the square root of its mean compliance times `balance`.
-    fn load(&mut self, problem: &Problem<'_>, lambda: &[f64], balance: f64) {
+    /// Takes the problem in, each block scaled by the square root of its mean compliance.
+    fn load(&mut self, problem: &Problem<'_>, lambda: &[f64]) {
         let rows = problem.rows();
         self.reserve(rows);
-        self.proximal = PROXIMAL / (balance * balance);
         self.blocks.clear();
         self.blocks.extend(problem.blocks.iter().map(strict));
         for block in problem.blocks {
-            let mean =
-                block.range().map(|i| problem.row(i)[i]).sum::<f64>() / block.law.rows() as f64 + compliance(block);
-            let scale = balance * if mean > 0.0 { mean.sqrt() } else { 1.0 };
-            self.scale[block.range()].fill(scale);
+            let own = block.range().map(|i| problem.row(i)[i]).sum::<f64>();
+            let mean = own / block.law.rows() as f64 + block.law.compliance();
+            self.scale[block.range()].fill(power_of_two_near_root(mean));
         }
         for i in 0..rows {
             for j in 0..rows {
                 self.compliance[i * rows + j] = problem.row(i)[j] / (self.scale[i] * self.scale[j]);
             }
             self.free[i] = problem.free[i] / self.scale[i];
-            self.lambda[i] = lambda.get(i).map_or(0.0, |x| x * self.scale[i]);
+            self.lambda[i] = lambda[i] * self.scale[i];
         }
         for block in problem.blocks {
             for i in block.range() {
-                self.compliance[i * rows + i] += compliance(block) / (self.scale[i] * self.scale[i]);
+                self.compliance[i * rows + i] += block.law.compliance() / (self.scale[i] * self.scale[i]);
             }
         }
+        self.best.copy_from_slice(&self.lambda);
+        self.violation = violation_scale(problem).max(f64::MIN_POSITIVE);
     }
 
-    fn store(&self, lambda: &mut [f64]) {
-        for ((out, x), scale) in lambda.iter_mut().zip(&self.lambda).zip(&self.scale) {
-            *out = x / scale;
+    /// Everything after Gauss–Seidel; leaves the best forces in `best`. Gives the steps taken and the residual.
+    fn finish(&mut self, residual: f64, tolerance: f64, stop: &mut dyn FnMut() -> bool) -> (u32, f64) {
+        let (mut count, mut least) = (0, residual);
+        let mut path = std::mem::take(&mut self.path);
+        let mut trail = std::mem::take(&mut self.trail);
+        path.load(&self.scaled());
+        // A path in a low rank costs less than the first Newton steps in all rows.
+        if !path.is_condensed() {
+            count += self.newton(tolerance, &mut least, stop);
         }
-    }
-
-    /// Gauss–Seidel on the scaled problem.
-    fn sweep(&mut self, iterations: u32) -> u32 {
-        let problem =
-            Problem { blocks: &self.blocks, compliance: &self.compliance, stride: self.free.len(), free: &self.free };
-        solve(&problem, &mut self.lambda, &Settings { iterations, tolerance: 1e-14, relaxation: 1.2 }, || false)
-            .iterations
-    }
-
-    /// Newton's method; gives the number of steps and whether the root was met. Full steps as long as one in
-    /// [`PATIENCE`] brings ‖F‖ down (the way across a kink leads uphill), then back to the best point with a line search.
-    fn newton(&mut self, tolerance: f64) -> (u32, bool) {
-        let goal = (1e-3 * tolerance * self.free.iter().fold(0.0, |m: f64, x| m.max(x.abs()))).powi(2);
-        let mut least = self.evaluate();
-        self.good.copy_from_slice(&self.lambda);
-        let (mut impatience, mut searching) = (0, false);
-        for count in 0..STEPS {
-            if least <= goal {
-                return (count, true);
-            }
-            self.linearise();
-            self.step.copy_from_slice(&self.map);
-            if !factor(&mut self.jacobian, self.step.len(), &mut self.pivots) {
+        for (boldness, give) in ATTEMPTS {
+            if least <= self.enough(tolerance) || stop() {
                 break;
             }
-            back_substitute(&self.jacobian, &self.pivots, &mut self.step);
-            let mut length = 1.0;
-            let merit = loop {
-                for i in 0..self.lambda.len() {
-                    self.trial[i] = self.lambda[i] - length * self.step[i];
-                }
-                std::mem::swap(&mut self.lambda, &mut self.trial);
-                let merit = self.evaluate();
-                if !searching || merit < (1.0 - 1e-3 * length) * least || length < 1e-3 {
-                    break merit;
-                }
-                std::mem::swap(&mut self.lambda, &mut self.trial);
-                length *= 0.5;
-            };
-            if merit < least {
-                least = merit;
-                self.good.copy_from_slice(&self.lambda);
-                impatience = 0;
-            } else {
-                impatience += 1;
+            path.start(boldness, give, 0.0);
+            count += path.walk(MARGIN * tolerance, stop).0;
+            count += self.polish(&path, tolerance, &mut least, stop);
+            if least <= self.enough(tolerance) || stop() {
+                break;
             }
-            if impatience >= PATIENCE || !merit.is_finite() {
-                if searching {
+            path.start(boldness, give, SMOOTHING);
+            trail.begin(&mut path);
+            for goal in STRETCHES {
+                count += trail.follow(&mut path, goal, stop);
+                trail.save(&path);
+                count += path.walk(MARGIN * tolerance, stop).0;
+                count += self.polish(&path, tolerance, &mut least, stop);
+                if least <= self.enough(tolerance) || trail.t > goal {
                     break;
                 }
-                (searching, impatience) = (true, PATIENCE - 1);
-                self.lambda.copy_from_slice(&self.good);
-                self.evaluate();
+                trail.restore(&mut path);
             }
         }
-        self.lambda.copy_from_slice(&self.good);
-        self.evaluate();
-        (STEPS, least <= goal)
+        self.path = path;
+        self.trail = trail;
+        (count, least)
+    }
+
+    /// The residual to be content with at the best forces: the tolerance, or what round-off leaves where that is a little
+    /// more, since the sum behind a violation is only known to the last place of its largest terms.
+    fn enough(&self, tolerance: f64) -> f64 {
+        let rows = self.best.len();
+        let mut largest: f64 = 0.0;
+        for i in 0..rows {
+            let row = self.compliance[i * rows..][..rows].iter().zip(&self.best);
+            let sum: f64 = row.map(|(w, x)| (w * x).abs()).sum();
+            largest = largest.max(sum * self.scale[i]);
+        }
+        (ROUND_OFF * largest / self.violation).clamp(tolerance, ROUND_OFF_MARGIN * tolerance)
+    }
+
+    fn scaled(&self) -> Scaled<'_> {
+        Scaled { blocks: &self.blocks, compliance: &self.compliance, free: &self.free, scale: &self.scale }
+    }
+
+    /// Takes the forces of the path's end, and Newton steps from there if they are needed.
+    fn polish(&mut self, path: &Path, tolerance: f64, least: &mut f64, stop: &mut dyn FnMut() -> bool) -> u32 {
+        path.store(&mut self.lambda);
+        self.newton(tolerance, least, stop)
+    }
+
+    /// Newton's method with full steps from the forces in `lambda`, until the residual is within the tolerance or
+    /// [`PATIENCE`] steps brought no progress. Whatever beats `least` goes to `best`. Gives the number of steps.
+    fn newton(&mut self, tolerance: f64, least: &mut f64, stop: &mut dyn FnMut() -> bool) -> u32 {
+        let (mut merit, mut impatience) = (f64::INFINITY, 0);
+        for count in 0..STEPS {
+            let square = self.evaluate();
+            let residual = self.residual();
+            if residual <= *least {
+                *least = residual;
+                self.best.copy_from_slice(&self.lambda);
+            }
+            impatience = if square < merit { 0 } else { impatience + 1 };
+            merit = merit.min(square);
+            if *least <= tolerance || impatience > PATIENCE || !square.is_finite() || stop() {
+                return count;
+            }
+            self.linearise();
+            if !factor(&mut self.jacobian, self.map.len(), &mut self.pivots) {
+                return count;
+            }
+            back_substitute(&self.jacobian, &self.pivots, &mut self.map);
+            for (x, step) in self.lambda.iter_mut().zip(&self.map) {
+                *x -= step;
+            }
+        }
+        STEPS
+    }
+
+    /// The worst residual at `lambda` and `delta`, of the problem as it was stated.
+    fn residual(&self) -> f64 {
+        let force =
+            self.lambda.iter().zip(&self.scale).fold(f64::MIN_POSITIVE, |m: f64, (x, scale)| m.max((x / scale).abs()));
+        let mut worst = Residuals::default();
+        for block in &self.blocks {
+            let scale = self.scale[block.first];
+            let (mut own, mut delta) = ([0.0; 3], [0.0; 3]);
+            for (k, i) in block.range().enumerate() {
+                own[k] = self.lambda[i] / (scale * force);
+                delta[k] = self.delta[i] * scale / self.violation;
+            }
+            worst.add(&block.law, &own, &delta);
+        }
+        worst.worst()
     }
 
     /// Fills `delta` and `map` at `lambda`; gives ‖F‖².
@@ -287,65 +316,25 @@ impl Workspace {
         let rows = self.lambda.len();
         for r in range {
             self.jacobian[r * rows..][..rows].copy_from_slice(&self.compliance[r * rows..][..rows]);
-            self.jacobian[r * rows + r] += self.proximal;
+            self.jacobian[r * rows + r] += PROXIMAL;
         }
     }
 }
 
+/// A power of two within a factor of two of `√x`, so that scaling by it does not round; one when `x` is not positive.
+fn power_of_two_near_root(x: f64) -> f64 {
+    if !(x > 0.0 && x.is_finite()) {
+        return 1.0;
+    }
+    // The exponent is kept 1023 too large in eleven bits.
+    let exponent = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+    2f64.powi(exponent.div_euclid(2))
+}
+
+/// The block with a law that does not give way.
 fn strict(block: &Block) -> Block {
     let mut block = *block;
     let (Law::Contact { compliance, .. } | Law::Bilateral { compliance, .. }) = &mut block.law;
     *compliance = 0.0;
     block
-}
-
-fn compliance(block: &Block) -> f64 {
-    let (Law::Contact { compliance, .. } | Law::Bilateral { compliance, .. }) = block.law;
-    compliance
-}
-
-/// Factors the `rows × rows` matrix in place by elimination with row pivoting, the pivots into `pivots`; false when it is
-/// singular to working precision.
-pub(super) fn factor(a: &mut [f64], rows: usize, pivots: &mut Vec<usize>) -> bool {
-    let n = rows;
-    pivots.clear();
-    for k in 0..n {
-        let pivot = (k..n).max_by(|&i, &j| a[i * n + k].abs().total_cmp(&a[j * n + k].abs())).unwrap_or(k);
-        pivots.push(pivot);
-        let size = a[pivot * n + k];
-        if !(size.abs() > 1e-300 && size.is_finite()) {
-            return false;
-        }
-        if pivot != k {
-            let (upper, lower) = a.split_at_mut(pivot * n);
-            upper[k * n..][..n].swap_with_slice(&mut lower[..n]);
-        }
-        let (top, bottom) = a.split_at_mut((k + 1) * n);
-        let pivot_row = &top[k * n + k + 1..];
-        for row in bottom.chunks_exact_mut(n) {
-            let factor = row[k] / size;
-            row[k] = factor;
-            if factor != 0.0 {
-                for (x, y) in row[k + 1..].iter_mut().zip(pivot_row) {
-                    *x -= factor * y;
-                }
-            }
-        }
-    }
-    true
-}
-
-/// Solves with a matrix that [`factor`] has factored, in place.
-pub(super) fn back_substitute(a: &[f64], pivots: &[usize], b: &mut [f64]) {
-    let n = b.len();
-    for k in 0..n {
-        b.swap(k, pivots[k]);
-    }
-    for k in 1..n {
-        b[k] -= super::problem::dot(&a[k * n..k * n + k], &b[..k]);
-    }
-    for k in (0..n).rev() {
-        let sum = super::problem::dot(&a[k * n + k + 1..(k + 1) * n], &b[k + 1..]);
-        b[k] = (b[k] - sum) / a[k * n + k];
-    }
 }

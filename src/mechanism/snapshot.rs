@@ -3,17 +3,56 @@
 //! Thread: written by simulation, read by haptic (RT).
 //!
 //! Re-solved at the haptic rate as in multirate compliant mechanisms (Peterlik et al. 2011; seed 004). A tool row is
-//! `δ = d·(p + R r) − c + drift·τ + (W λ)`: direction `d`, point `r` fixed to the tool, offset `c`, the scene's own
-//! motion along the row for the time `τ` since the snapshot. Rows between two bodies of the scene have `d = 0`.
+//! `δ = d·(p + R r) − c + drift·τ + (W λ) + Σ H_b X_b`: direction `d`, point `r` fixed to the tool, offset `c`, the scene's
+//! own motion along the row for the time `τ` since the snapshot. Rows between two bodies of the scene have `d = 0`.
+//!
+//! What answers a force at once, as a deformable body does, is in the compliance `W`. A rigid body answers with an
+//! acceleration: how far it gives way depends on how long it is pushed, so that no matrix of displacements is right for a
+//! tick and for a step. Rigid bodies travel as bodies, with their masses and velocities, and the haptic thread moves them
+//! (`X_b`) itself.
 
 use super::{Block, Law};
-use crate::math::{Pose, Vec3};
-use crate::shared::Stamp;
+use crate::math::{Mat6, Pose, Twist, Vec3, Vec6};
+use crate::shared::{MAX_PUSHED, Stamp};
 
 /// Most rows a snapshot holds: 42 contacts. The compliance matrix of this size is 128 KiB.
 pub const MAX_ROWS: usize = 128;
 /// Most blocks a snapshot holds.
 pub const MAX_BLOCKS: usize = 64;
+
+/// Most rigid bodies a snapshot holds.
+pub const MAX_SCENE_BODIES: usize = MAX_PUSHED;
+/// Stands for no body in [`Row::bodies`].
+pub const NO_BODY: u8 = u8::MAX;
+
+/// A rigid body of the scene that the tool may push.
+#[derive(Clone, Copy, Debug)]
+pub struct SceneBody {
+    /// Which body of the scene it is.
+    pub index: u8,
+    /// `M⁻¹`.
+    pub inverse_mass: Mat6,
+    /// Its twist.
+    pub twist: Twist,
+    /// Its acceleration if nothing touched it.
+    pub acceleration: Twist,
+}
+
+impl SceneBody {
+    /// A body that nothing moves.
+    #[must_use]
+    pub fn fixed() -> Self {
+        Self { index: 0, inverse_mass: Mat6::zeros(), twist: Twist::zeros(), acceleration: Twist::zeros() }
+    }
+
+    fn is_sound(&self) -> bool {
+        let motion = self.twist.abs().sum() + self.acceleration.abs().sum();
+        usize::from(self.index) < MAX_PUSHED
+            && motion < ROW_MAX
+            && self.inverse_mass.abs().sum().is_finite()
+            && (0..6).all(|i| self.inverse_mass[(i, i)] >= 0.0)
+    }
+}
 
 /// How the tool enters a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +77,12 @@ pub struct Row {
     /// Offset `c`, m or rad, such that the row's violation with the scene standing still and no force is
     /// `d·(p + R r) − c` (or `d·φ − c`); for a row of the scene the violation itself with the sign turned.
     pub offset: f64,
-    /// The scene's own motion of the violation, m/s, as it was at the end of the step.
+    /// Motion of the violation by what is not a body of the snapshot, m/s.
     pub drift: f64,
+    /// The scene's bodies in the row, by index; [`NO_BODY`] where there is none.
+    pub bodies: [u8; 2],
+    /// The row on the twist of each of them.
+    pub jacobians: [Vec6; 2],
 }
 
 impl Row {
@@ -50,7 +93,16 @@ impl Row {
         point_tool: Vec3::new(0.0, 0.0, 0.0),
         offset: 0.0,
         drift: 0.0,
+        bodies: [NO_BODY; 2],
+        jacobians: [Vec6::new(0.0, 0.0, 0.0, 0.0, 0.0, 0.0); 2],
     };
+
+    /// The bodies in the row, by index, with the row on the twist of each and the side it is on.
+    pub fn parts(&self) -> impl Iterator<Item = (usize, &Vec6, usize)> {
+        (0..2)
+            .filter(|side| self.bodies[*side] != NO_BODY)
+            .map(|side| (usize::from(self.bodies[side]), &self.jacobians[side], side))
+    }
 }
 
 /// See the module's head.
@@ -66,15 +118,19 @@ pub struct MechanismSnapshot {
     pub block_count: usize,
     /// Number of rows in use.
     pub row_count: usize,
+    /// Number of bodies in use.
+    pub body_count: usize,
     /// Blocks that did not fit.
     pub dropped: u32,
+    /// Rigid bodies; the first `body_count` count.
+    pub bodies: [SceneBody; MAX_SCENE_BODIES],
     /// Laws; the first `block_count` count.
     pub blocks: [Block; MAX_BLOCKS],
     /// Rows; the first `row_count` count.
     pub rows: [Row; MAX_ROWS],
-    /// Compliance of the scene without the tool, m/N, row-major with stride [`MAX_ROWS`].
+    /// Compliance of the scene without the tool and without its rigid bodies, m/N, row-major with stride [`MAX_ROWS`].
     pub compliance: [f64; MAX_ROWS * MAX_ROWS],
-    /// Force of each row at the end of the step, N: a warm start.
+    /// Force of each row, N, as far as the simulation knows: a warm start.
     pub lambda: [f64; MAX_ROWS],
 }
 
@@ -89,7 +145,9 @@ impl MechanismSnapshot {
             pose_world_tool: Pose::identity(),
             block_count: 0,
             row_count: 0,
+            body_count: 0,
             dropped: 0,
+            bodies: [SceneBody::fixed(); MAX_SCENE_BODIES],
             blocks: [block; MAX_BLOCKS],
             rows: [Row::EMPTY; MAX_ROWS],
             compliance: [0.0; MAX_ROWS * MAX_ROWS],
@@ -109,18 +167,25 @@ impl MechanismSnapshot {
         &self.rows[..self.row_count]
     }
 
+    /// The bodies in use.
+    #[must_use]
+    pub fn bodies(&self) -> &[SceneBody] {
+        &self.bodies[..self.body_count]
+    }
+
     /// Row `i` of the scene's compliance.
     #[must_use]
     pub fn compliance_row(&self, i: usize) -> &[f64] {
         &self.compliance[i * MAX_ROWS..][..self.row_count]
     }
 
-    /// True when every number in use is finite, no row is absurd and the blocks cover the rows: the door every snapshot passes before
-    /// the haptic thread computes with it.
+    /// True when every number in use is finite, no row is absurd and the blocks cover the rows: the door every snapshot
+    /// passes before the haptic thread computes with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         if self.block_count > MAX_BLOCKS
             || self.row_count > MAX_ROWS
+            || self.body_count > MAX_SCENE_BODIES
             || !crate::math::pose_is_sound(&self.pose_world_tool)
         {
             return false;
@@ -136,7 +201,8 @@ impl MechanismSnapshot {
             && self.step_s.is_finite()
             && self.step_s >= 0.0
             && self.lambda[..self.row_count].iter().all(|x| x.is_finite())
-            && self.rows().iter().all(Row::is_sound)
+            && self.bodies().iter().all(SceneBody::is_sound)
+            && self.rows().iter().all(|row| row.is_sound(self.body_count))
             && (0..self.row_count).all(|i| {
                 // A sum is finite only if no term is NaN or infinite (or it overflows, which is refused as well).
                 self.compliance_row(i).iter().map(|x| x.abs()).sum::<f64>().is_finite()
@@ -149,7 +215,10 @@ impl MechanismSnapshot {
 const ROW_MAX: f64 = 1e6;
 
 impl Row {
-    fn is_sound(&self) -> bool {
+    fn is_sound(&self, bodies: usize) -> bool {
+        if self.parts().any(|(body, row, _)| body >= bodies || !(row.abs().sum() < ROW_MAX)) {
+            return false;
+        }
         let sum = self.direction.iter().chain(self.point_tool.iter()).map(|x| x.abs()).sum::<f64>();
         sum + self.offset.abs() + self.drift.abs() < ROW_MAX
     }

@@ -9,6 +9,9 @@ use super::contact::solve_contact_with;
 use super::{Block, Law, Problem};
 use nalgebra::{Matrix3, Vector3};
 
+/// Sweeps before their rate is judged.
+const TRIAL: u32 = 5;
+
 /// When to stop, and how boldly to go.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -31,23 +34,26 @@ impl Default for Settings {
 pub struct Outcome {
     /// Sweeps made.
     pub iterations: u32,
-    /// Largest residual of any block (see [`residual`]), relative to the problem's own size.
+    /// Largest residual of any block (see [`residuals`]), relative to the problem's own size.
     pub residual: f64,
-    /// The tolerance was met.
+    /// The tolerance was met (by [`solve_robustly`](super::newton::solve_robustly) up to a factor of three where round-off
+    /// stands in the way).
     pub converged: bool,
     /// The caller's stop condition ended it.
     pub timed_out: bool,
 }
 
-/// How far the forces are from obeying their laws. Every figure is relative: violations to the largest free
-/// violation, forces to the largest force.
+/// How far the forces are from obeying their laws. Violations are relative to the largest entry of `δ_free` (see
+/// [`violation_scale`]), forces to the largest entry of `λ`, products of the two to the product of both; `δ` is
+/// `W λ + δ_free`, plus the law's own compliance times `λ`. A number that is not finite makes a residual infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Residuals {
-    /// Overlap left, force across an open gap, or violation of a joint.
+    /// Largest of: overlap `−δ_n`, and any `|δ|` of a joint, relative to the violation; `λ_n δ_n` across an open gap,
+    /// relative to the product.
     pub complementarity: f64,
-    /// Friction beyond the cone, or a pulling contact.
+    /// Largest of: friction beyond the cone `‖λ_t‖ − µ λ_n`, and pull `−λ_n`, relative to the force.
     pub cone: f64,
-    /// Dissipation short of the most there could be.
+    /// Largest dissipation short of the most there could be, `µ λ_n ‖δ_t‖ + λ_t·δ_t`, relative to the product.
     pub dissipation: f64,
 }
 
@@ -56,6 +62,30 @@ impl Residuals {
     #[must_use]
     pub fn worst(&self) -> f64 {
         self.complementarity.max(self.cone).max(self.dissipation)
+    }
+
+    /// Takes in one block: its force over the largest force, its violation over the largest free violation.
+    pub(super) fn add(&mut self, law: &Law, own: &[f64; 3], delta: &[f64; 3]) {
+        // A maximum passes over NaN, which must not look like a law obeyed.
+        let sum: f64 = own.iter().chain(delta).map(|x| x.abs()).sum();
+        if !sum.is_finite() {
+            self.complementarity = f64::INFINITY;
+        }
+        match *law {
+            Law::Bilateral { rows, .. } => {
+                for violation in &delta[..usize::from(rows)] {
+                    self.complementarity = self.complementarity.max(violation.abs());
+                }
+            }
+            Law::Contact { friction, .. } => {
+                let (tangent, slip) = (own[1].hypot(own[2]), delta[1].hypot(delta[2]));
+                let across = own[0] * delta[0].max(0.0);
+                let dissipated = -(own[1] * delta[1] + own[2] * delta[2]);
+                self.complementarity = self.complementarity.max(-delta[0]).max(across);
+                self.cone = self.cone.max(tangent - friction * own[0]).max(-own[0]);
+                self.dissipation = self.dissipation.max(friction * own[0] * slip - dissipated);
+            }
+        }
     }
 }
 
@@ -124,9 +154,21 @@ impl Compliance for Dense<'_> {
     fn changed(&mut self, _first: usize, _change: &[f64]) {}
 }
 
-/// Solves in place, starting from the forces in `lambda`. `stop` is asked once per sweep.
+/// Solves in place, starting from the forces in `lambda`. `stop` is asked once per sweep. Forces that are not finite (from
+/// a problem that is not) come back as zero, with an infinite residual.
 pub fn solve(problem: &Problem<'_>, lambda: &mut [f64], settings: &Settings, stop: impl FnMut() -> bool) -> Outcome {
     sweep(&mut Dense(problem, Own::identity()), problem.blocks, violation_scale(problem), lambda, settings, stop)
+}
+
+/// The same, but leaves as soon as the sweeps still allowed cannot reach the tolerance at the present rate.
+pub(super) fn solve_while_promising(
+    problem: &Problem<'_>,
+    lambda: &mut [f64],
+    settings: &Settings,
+    stop: impl FnMut() -> bool,
+) -> Outcome {
+    let scale = violation_scale(problem);
+    sweeps(&mut Dense(problem, Own::identity()), problem.blocks, scale, lambda, (settings, true), stop)
 }
 
 /// As [`solve`], for any [`Compliance`]. `scale` is the violation that residuals are relative to.
@@ -136,6 +178,18 @@ pub fn sweep(
     scale: f64,
     lambda: &mut [f64],
     settings: &Settings,
+    stop: impl FnMut() -> bool,
+) -> Outcome {
+    sweeps(compliance, blocks, scale, lambda, (settings, false), stop)
+}
+
+/// The sweeps themselves; whether to leave when they promise nothing goes with the settings.
+fn sweeps(
+    compliance: &mut impl Compliance,
+    blocks: &[Block],
+    scale: f64,
+    lambda: &mut [f64],
+    (settings, leaves): (&Settings, bool),
     mut stop: impl FnMut() -> bool,
 ) -> Outcome {
     let mut outcome = Outcome { residual: f64::INFINITY, ..Outcome::default() };
@@ -143,13 +197,17 @@ pub fn sweep(
         lambda.fill(0.0);
         return Outcome { residual: 0.0, converged: true, ..outcome };
     }
-    let mut relaxation = settings.relaxation;
-    while outcome.iterations < settings.iterations {
+    // A block on its own is solved at once; going beyond would only have to come back.
+    let mut relaxation = if blocks.len() == 1 { 1.0 } else { settings.relaxation };
+    let mut is_sound = scale.is_finite();
+    while is_sound && outcome.iterations < settings.iterations {
         let before = outcome.residual;
         // The residual of a sweep is the largest correction it made, as a violation.
         let mut largest: f64 = 0.0;
         for (index, block) in blocks.iter().enumerate() {
-            largest = largest.max(relax(compliance, index, block, lambda, relaxation));
+            let correction = relax(compliance, index, block, lambda, relaxation);
+            is_sound &= correction.is_finite();
+            largest = largest.max(correction);
         }
         outcome.iterations += 1;
         outcome.residual = largest / scale;
@@ -160,24 +218,39 @@ pub fn sweep(
         if !(outcome.residual < 0.98 * before) {
             relaxation = 1.0 + 0.7 * (relaxation - 1.0);
         }
+        let left = settings.iterations - outcome.iterations;
+        if leaves && outcome.iterations >= TRIAL && !is_promising(&outcome, before, left, settings.tolerance) {
+            break;
+        }
         if stop() {
             outcome.timed_out = true;
             break;
         }
     }
+    if !(is_sound && lambda.iter().all(|x| x.is_finite())) {
+        lambda.fill(0.0);
+        outcome = Outcome { residual: f64::INFINITY, converged: false, ..outcome };
+    }
     outcome
 }
 
-/// Largest free violation: what residuals are relative to.
+/// True when `left` more sweeps, each as good as the last, would reach the tolerance.
+fn is_promising(outcome: &Outcome, before: f64, left: u32, tolerance: f64) -> bool {
+    let rate = outcome.residual / before;
+    rate < 1.0 && outcome.residual * rate.powf(f64::from(left)) <= tolerance
+}
+
+/// Largest free violation: what residuals are relative to. Not finite when one of them is not.
 #[must_use]
 pub fn violation_scale(problem: &Problem<'_>) -> f64 {
     largest(problem.free)
 }
 
-/// Largest of the numbers by size.
+/// Largest of the numbers by size; NaN when one of them is.
 #[must_use]
 pub fn largest(numbers: &[f64]) -> f64 {
-    numbers.iter().fold(0.0, |most: f64, x| most.max(x.abs()))
+    let largest = numbers.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    if numbers.iter().any(|x| x.is_nan()) { f64::NAN } else { largest }
 }
 
 /// Moves one block towards its exact solution; gives the size of the correction as a violation.
@@ -199,7 +272,7 @@ fn relax(compliance: &mut impl Compliance, index: usize, block: &Block, lambda: 
     delta += old * block.law.compliance();
     let own = compliance.own(index, block);
     let step = solve_block(&block.law, own, &(delta - own.matrix * old), &old) - old;
-    let correction = (own.matrix * step).amax();
+    let correction = own.matrix * step;
     let mut next = old + step * relaxation;
     if let Law::Contact { friction, .. } = block.law {
         next = into_cone(&next, friction);
@@ -207,7 +280,8 @@ fn relax(compliance: &mut impl Compliance, index: usize, block: &Block, lambda: 
     let rows = block.law.rows();
     lambda[range].copy_from_slice(&next.as_slice()[..rows]);
     compliance.changed(block.first, &(next - old).as_slice()[..rows]);
-    correction
+    // A maximum passes over NaN, a sum does not.
+    if correction.sum().is_nan() { f64::NAN } else { correction.amax() }
 }
 
 /// A block's own compliance, its violation without its own force, and its force.
@@ -236,7 +310,7 @@ fn into_cone(force: &Vector3<f64>, friction: f64) -> Vector3<f64> {
         return Vector3::zeros();
     }
     let square = force[1] * force[1] + force[2] * force[2];
-    let bound = friction * force[0];
+    let bound = friction.max(0.0) * force[0];
     let factor = if square > bound * bound { bound / square.sqrt() } else { 1.0 };
     Vector3::new(force[0], force[1] * factor, force[2] * factor)
 }
@@ -244,32 +318,16 @@ fn into_cone(force: &Vector3<f64>, friction: f64) -> Vector3<f64> {
 /// How far `lambda` is from obeying every law of the problem.
 #[must_use]
 pub fn residuals(problem: &Problem<'_>, lambda: &[f64]) -> Residuals {
-    if !lambda.iter().all(|x| x.is_finite()) {
-        return Residuals { complementarity: f64::INFINITY, cone: f64::INFINITY, dissipation: f64::INFINITY };
-    }
-    let scale = violation_scale(problem).max(f64::MIN_POSITIVE);
+    let scale = match violation_scale(problem) {
+        0.0 => f64::MIN_POSITIVE,
+        scale => scale,
+    };
     let force = lambda.iter().fold(0.0, |most: f64, x| most.max(x.abs())).max(f64::MIN_POSITIVE);
     let mut worst = Residuals::default();
     for block in problem.blocks {
         let (w, b, own) = local(problem, block, lambda);
         let delta = w * own + b;
-        match block.law {
-            Law::Bilateral { rows, .. } => {
-                let violation = delta.rows(0, usize::from(rows)).amax() / scale;
-                worst.complementarity = worst.complementarity.max(violation);
-            }
-            Law::Contact { friction, .. } => {
-                let (tangent, slip) = (own[1].hypot(own[2]), delta[1].hypot(delta[2]));
-                let overlap = (-delta[0]).max(0.0) / scale;
-                let across = (own[0] / force) * (delta[0].max(0.0) / scale);
-                let beyond = (tangent - friction * own[0]).max(-own[0]).max(0.0) / force;
-                let dissipated = -(own[1] * delta[1] + own[2] * delta[2]);
-                let short = (friction * own[0] * slip - dissipated).max(0.0) / (scale * force);
-                worst.complementarity = worst.complementarity.max(overlap).max(across);
-                worst.cone = worst.cone.max(beyond);
-                worst.dissipation = worst.dissipation.max(short);
-            }
-        }
+        worst.add(&block.law, &(own / force).into(), &(delta / scale).into());
     }
     worst
 }

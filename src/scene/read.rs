@@ -12,6 +12,7 @@ use super::spec::{BodySpec, CouplingKind, CouplingSpec, SafetySpec, SceneSpec, S
 use crate::collision::MAX_BODIES;
 use crate::files::{Dimension, Format, LoadError, Loaded, Problem, Report, Table, load as load_file, read};
 use crate::geometry::Shape;
+use crate::haptic::TRANSPARENT_BANDWIDTH_HZ;
 use crate::math::{Mapping, Pose, Rot, Vec3};
 use crate::sim::Material;
 use std::path::Path;
@@ -39,7 +40,7 @@ const SCALE: (f64, f64) = (1e-4, 1e4);
 /// Shortest and longest ramp from enable to full force, s. Below, the onset would be a jolt.
 const RAMP_S: (f64, f64) = (0.1, 10.0);
 /// Bandwidth of the transparent coupling, Hz: least, default, most.
-const BANDWIDTH_HZ: (f64, f64, f64) = (1.0, 20.0, 500.0);
+const BANDWIDTH_HZ: (f64, f64, f64) = (1.0, TRANSPARENT_BANDWIDTH_HZ, 500.0);
 /// Highest number of a button.
 pub(super) const BUTTONS_MAX: i64 = 32;
 

@@ -1,5 +1,7 @@
 //! The wall between threads: everything that may cross it, and the only ways across.
 //!
+//! Thread: any; what is for one thread alone says so.
+//!
 //! What crosses is `Copy + Send + 'static` ([`RtPayload`]) and carries a [`Stamp`]. `Copy` excludes `Drop`, so no heap
 //! can cross and none can be freed on the real-time side. State goes through [`latest`] (newest value wins, wait-free
 //! both ways), events through [`ring`] (bounded, counts what it drops).
@@ -21,7 +23,7 @@ pub use latest::{LatestReader, LatestWriter, latest};
 pub use pacer::{Pacer, RateError, Wait};
 pub use ring::{RingReader, RingWriter, ring};
 pub use time::{Clock, ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
-pub use tool::{CouplingLink, ToolSample};
+pub use tool::{MAX_PUSHED, Push, ToolSample};
 pub use view::{MAX_VIEW_BODIES, SceneView};
 
 /// What may cross a thread boundary: plain data that can be copied and never needs freeing.

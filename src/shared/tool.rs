@@ -5,56 +5,54 @@
 use super::Stamp;
 use crate::math::{Pose, Twist, Wrench};
 
-/// How the tool proxy hangs on the operator's handle, as the simulation must take it into account.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CouplingLink {
-    /// The proxy is a body drawn to the handle by a spring and a damper: per axis, linear then angular.
-    Spring {
-        /// N/m for the first three, N·m/rad for the last three.
-        stiffness: [f64; 6],
-        /// N·s/m for the first three, N·m·s/rad for the last three.
-        damping: [f64; 6],
-    },
-    /// The tool is where the handle is; contacts give way by this much, in m/N.
-    Rigid {
-        /// Compliance of each contact, m/N.
-        contact_compliance: f64,
-    },
+/// Most bodies of a scene the tool can push.
+pub const MAX_PUSHED: usize = 32;
+
+/// What the tool has done to one body since the haptic thread began. Sums, so that a reader who misses some samples loses
+/// nothing: it takes differences.
+#[derive(Clone, Copy, Debug)]
+pub struct Push {
+    /// `∫ F dt`, N·s: force in the world, torque about the centre of mass in the body's frame.
+    pub impulse: Wrench,
+    /// `∫∫ F dt dt`, N·s²: how far that has moved the body, but for its mass.
+    pub moment: Wrench,
 }
 
-/// State of the tool at one tick, in scene coordinates.
+impl Push {
+    /// Nothing yet.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { impulse: Wrench::zeros(), moment: Wrench::zeros() }
+    }
+}
+
+/// State of the tool at the end of one tick, in scene coordinates.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolSample {
-    /// Tick it was true at.
+    /// Tick it was made in.
     pub stamp: Stamp,
     /// The proxy: what touches the scene.
     pub pose_world_tool: Pose,
     /// Its velocity.
     pub twist_tool: Twist,
-    /// The operator's handle mapped into the scene: where the proxy is drawn to.
-    pub pose_world_handle: Pose,
-    /// Its velocity, in the handle's frame convention.
-    pub twist_handle: Twist,
-    /// Wrench on the proxy besides coupling and contact (the observed hand force of the transparent coupling).
-    pub wrench_external: Wrench,
-    /// How the two hang together.
-    pub link: CouplingLink,
+    /// What it has done to each body of the scene, in the order of the scene.
+    pub pushes: [Push; MAX_PUSHED],
+    /// Time those sums run over, s.
+    pub pushed_s: f64,
     /// Buttons held, one bit each.
     pub buttons: u32,
 }
 
 impl ToolSample {
-    /// A tool at rest at `pose`, held by nothing, never stamped.
+    /// A tool at rest at `pose` that has touched nothing, never stamped.
     #[must_use]
     pub fn at_rest(pose: Pose) -> Self {
         Self {
             stamp: Stamp::default(),
             pose_world_tool: pose,
             twist_tool: Twist::zeros(),
-            pose_world_handle: pose,
-            twist_handle: Twist::zeros(),
-            wrench_external: Wrench::zeros(),
-            link: CouplingLink::Spring { stiffness: [0.0; 6], damping: [0.0; 6] },
+            pushes: [Push::none(); MAX_PUSHED],
+            pushed_s: 0.0,
             buttons: 0,
         }
     }

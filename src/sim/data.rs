@@ -5,12 +5,12 @@
 use super::rows::{Bent, Contact};
 use super::{Motion, SimModel};
 use crate::collision::{Collider, CollisionModel, ModelError, Request, Service};
-use crate::geometry::Feature;
+use crate::geometry::{Feature, Shape};
 use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
 use crate::mechanism::newton::Workspace;
 use crate::mechanism::pmi::{Coriolis, Gravity, RigidBody, RigidStep};
 use crate::mechanism::{Block, MechanismSnapshot};
-use crate::shared::{SceneView, Stamp};
+use crate::shared::{MonoNs, NS_PER_S, SceneView, Stamp, ToolSample};
 
 /// Index of the tool among the movers; body `i` of the model is mover `i + 1`.
 pub(super) const TOOL: usize = 0;
@@ -18,14 +18,18 @@ pub(super) const TOOL: usize = 0;
 /// One of the things contacts act between.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mover {
-    /// Pose at the start of the step.
+    pub shape: Shape,
+    pub pose_body_shape: Pose,
+    /// Pose at the start of the step; from stage 6 on at its end.
     pub pose: Pose,
-    /// Twist at the start of the step.
+    /// Twist at the start of the step; from stage 6 on at its end.
     pub twist: Twist,
     /// Midpoint twist without contact.
     pub free: Twist,
     /// Midpoint twist.
     pub midpoint: Twist,
+    /// Besides it, what moves the body without giving it speed.
+    pub creep: Twist,
     /// `A⁻¹`; zero for what does not yield.
     pub inverse: Mat6,
     /// `M⁻¹`; zero for what does not yield.
@@ -37,12 +41,15 @@ pub(super) struct Mover {
 }
 
 impl Mover {
-    pub(super) fn fixed(pose: Pose) -> Self {
+    pub(super) fn fixed(shape: Shape, pose_body_shape: Pose, pose: Pose) -> Self {
         Self {
+            shape,
+            pose_body_shape,
             pose,
             twist: Twist::zeros(),
             free: Twist::zeros(),
             midpoint: Twist::zeros(),
+            creep: Twist::zeros(),
             inverse: Mat6::zeros(),
             inverse_mass: Mat6::zeros(),
             bent: Bent::at(pose),
@@ -54,20 +61,15 @@ impl Mover {
     pub(super) fn yields(&self) -> bool {
         self.inverse_mass[(0, 0)] > 0.0
     }
-
-    /// Twist at the end of the step, as the midpoint rule gives it.
-    pub(super) fn end(&self) -> Twist {
-        if self.yields() { self.midpoint * 2.0 - self.twist } else { self.midpoint }
-    }
 }
 
-/// Force of one contact over the last step.
+/// Force between two bodies of the scene over the last step. What the tool does is known to the haptic thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactForce {
     /// Names the contact from step to step.
     pub id: u64,
-    /// The bodies, by index in the model; `None` for the tool. The force acts on the first.
-    pub bodies: [Option<usize>; 2],
+    /// The bodies, by index in the model. The force acts on the first.
+    pub bodies: [usize; 2],
     /// Where, in the world.
     pub point: Vec3,
     /// Unit normal in the world, towards the first body.
@@ -89,8 +91,10 @@ pub struct StepReport {
     pub residual: f64,
     /// The solve met its tolerance.
     pub converged: bool,
-    /// Deepest overlap at the start of the step, m.
+    /// Deepest overlap found at the end of the step, before it was resolved, m.
     pub penetration_m: f64,
+    /// Energy that pushing overlapping bodies apart gave them and that they had no speed to pay for with, J.
+    pub lifted_j: f64,
     /// Contacts that did not fit.
     pub dropped: u32,
 }
@@ -99,29 +103,36 @@ pub struct StepReport {
 pub struct SimData {
     /// Step number and the time its state holds at.
     pub stamp: Stamp,
-    /// Bodies that move; `None` for fixed ones. Written by 6 move, 7 settle, 8 push apart.
+    /// Bodies that move; `None` for fixed ones. Written by 4 move, 5 settle, 7 push apart.
     pub bodies: Vec<Option<RigidBody>>,
-    /// Poses as shown. Written by 9 publish.
+    /// Poses as shown. Written by 8 publish.
     pub view: SceneView,
     /// Figures of the last step.
     pub report: StepReport,
+    /// Forces of the last step. Written by 5 settle.
+    pub forces: Vec<ContactForce>,
     pub(super) service: Service,
     pub(super) request: Request,
-    // 1 place, 3 free
+    /// The tool as it was last seen.
+    pub(super) seen: ToolSample,
+    // 1 place
     pub(super) movers: Vec<Mover>,
     pub(super) steps: Vec<Option<RigidStep>>,
     /// Wrench on each body during the coming step, besides gravity and contact.
     pub(super) external: Vec<Wrench>,
     /// Features of each mover's shape, in the frame of the body.
     pub(super) features: Vec<Vec<Feature>>,
-    // 2 collide
+    // 6 collide
+    /// Between bodies of the scene.
     pub(super) contacts: Vec<Contact>,
-    // 4 assemble, 5 solve
+    /// Between the tool and a body of the scene.
+    pub(super) tool_contacts: Vec<Contact>,
+    // 2 assemble, 3 solve
     pub(super) blocks: Vec<Block>,
     pub(super) compliance: Vec<f64>,
     pub(super) free: Vec<f64>,
     pub(super) lambda: Vec<f64>,
-    /// Total impulses of the step, N·s; written by 5 solve, 7 settle.
+    /// Total impulses of the step, N·s; written by 3 solve, 5 settle.
     pub(super) impulses: Vec<f64>,
     /// Forces of the last step by contact, sorted, for the warm start.
     pub(super) remembered: Vec<(u64, [f64; 3])>,
@@ -160,13 +171,15 @@ impl SimData {
                 Some(RigidBody::new(inertia, gravity, Coriolis::Midpoint, body.start, Twist::zeros()))
             }
         };
-        let mut movers = vec![Mover::fixed(model.tool.start)];
-        movers.extend(model.bodies.iter().map(|body| Mover::fixed(body.start)));
+        let mut movers = vec![Mover::fixed(model.tool.shape, model.tool.pose_tool_shape, model.tool.start)];
+        movers.extend(model.bodies.iter().map(|body| Mover::fixed(body.shape, body.pose_body_shape, body.start)));
         let mut data = Self {
             stamp: Stamp::default(),
             bodies: model.bodies.iter().map(body).collect(),
             view: SceneView::empty(),
             report: StepReport::default(),
+            forces: Vec::new(),
+            seen: ToolSample::at_rest(model.tool.start),
             service,
             request: Request::new(),
             steps: vec![None; movers.len()],
@@ -174,6 +187,7 @@ impl SimData {
             features: features(model),
             movers,
             contacts: Vec::new(),
+            tool_contacts: Vec::new(),
             blocks: Vec::new(),
             compliance: Vec::new(),
             free: Vec::new(),
@@ -184,6 +198,11 @@ impl SimData {
         };
         data.show(model.tool.start);
         data
+    }
+
+    /// Puts the clock so that the next step ends at `now`: steps that were missed are not made up for.
+    pub fn next_ends_at(&mut self, model: &SimModel, now: MonoNs) {
+        self.stamp.at = MonoNs(now.0.saturating_sub((model.step_s() * NS_PER_S as f64).round() as u64));
     }
 
     /// Pose of body `index` now.
@@ -199,18 +218,6 @@ impl SimData {
         self.external[index] += wrench;
     }
 
-    /// Forces of the contacts that carried any during the last step, which took `step_s`.
-    pub fn contact_forces(&self, step_s: f64) -> impl Iterator<Item = ContactForce> + '_ {
-        let touching = self.contacts.iter().zip(self.impulses.chunks_exact(3)).filter(|(_, p)| p[0] > 0.0);
-        touching.map(move |(contact, p)| ContactForce {
-            id: contact.candidate.id,
-            bodies: contact.movers.map(|mover| mover.checked_sub(1)),
-            point: contact.candidate.point_a_world(&self.movers[contact.movers[0]].pose),
-            normal: contact.directions[0],
-            force: (0..3).map(|k| contact.directions[k] * p[k]).sum::<Vec3>() / step_s,
-        })
-    }
-
     /// Kinetic and potential energy of all bodies, J.
     #[must_use]
     pub fn energy_j(&self) -> f64 {
@@ -221,6 +228,12 @@ impl SimData {
     #[must_use]
     pub fn collision_fell_back(&self) -> bool {
         self.service.fell_back()
+    }
+
+    /// True when bodies are not where contacts were last looked for.
+    pub(super) fn moved_since_look(&self) -> bool {
+        let moved = self.movers.iter().zip(&self.request.poses).skip(1).any(|(mover, seen)| mover.pose != *seen);
+        moved || self.request.stamp.sequence == 0
     }
 
     /// Fills the view with the poses of now.
@@ -237,7 +250,7 @@ impl SimData {
 
 /// Features of the tool and of every body, each in the frame of its body.
 fn features(model: &SimModel) -> Vec<Vec<Feature>> {
-    let of = |shape: &crate::geometry::Shape, pose: &Pose| {
+    let of = |shape: &Shape, pose: &Pose| {
         shape.features().as_slice().iter().map(|feature| feature.transformed(pose)).collect()
     };
     let mut all = vec![of(&model.tool.shape, &model.tool.pose_tool_shape)];

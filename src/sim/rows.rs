@@ -15,12 +15,13 @@
 //! work. Since `φ` is not known before the forces are, `step` repeats rows and solve until they agree.
 //!
 //! The point of contact is not always fixed to the body. On something round it stays under the centre, on a rim below the
-//! axis, while the body turns ([`Contour`]). The normal belongs to the other body, the one whose surface is touched, and
-//! turns with it; where that surface is curved this is right to first order of the step only.
+//! axis, while the body turns ([`Contour`]). The normal belongs to the other body, the one whose surface is touched. A ball
+//! asks that surface for its normal anew wherever it goes; for corners, edges and rims the normal turns with the surface,
+//! which is right to first order of the step only where the surface is curved.
 
 use super::data::Mover;
 use crate::collision::{Candidate, Side};
-use crate::geometry::Feature;
+use crate::geometry::{Distance, Feature, Shape, Surface};
 use crate::math::{Pose, Twist, Vec3, Vec6, join, split, tangents};
 
 /// How the touching point moves over the body that brought it, in that body's frame.
@@ -75,6 +76,10 @@ pub(super) struct Contact {
     /// Movers A and B.
     pub movers: [usize; 2],
     pub contour: Contour,
+    /// The side that the contour belongs to.
+    pub holder: usize,
+    /// The surface to ask for the normal, and which of its sheets; else the candidate's normal turns with its body.
+    pub asked: Option<usize>,
     /// Rows (normal, two tangents) on the twist of A and of B.
     pub rows: [[Vec6; 3]; 2],
     pub directions: [Vec3; 3],
@@ -83,22 +88,72 @@ pub(super) struct Contact {
 }
 
 impl Contact {
-    /// The side that brought the feature.
-    fn holder(&self) -> usize {
-        usize::from(self.candidate.surface == Side::A)
+    /// A contact of a candidate, without rows yet. `features` are those of the body that brought the feature.
+    pub(super) fn new(candidate: &Candidate, movers: &[Mover], features: &[Feature], material: (f64, f64)) -> Self {
+        let sides = [usize::from(candidate.body_a), usize::from(candidate.body_b)];
+        let (holder, point, down) = match candidate.surface {
+            Side::B => (0, &candidate.point_a, -candidate.normal),
+            Side::A => (1, &candidate.point_b, candidate.normal),
+        };
+        let down = movers[sides[holder]].pose.rotation.inverse_transform_vector(&down);
+        let mut contact = Self {
+            candidate: *candidate,
+            movers: sides,
+            contour: Contour::of(features.get(candidate.feature()), point, &down),
+            holder,
+            asked: None,
+            rows: [[Vec6::zeros(); 3]; 2],
+            directions: [candidate.normal; 3],
+            friction: material.0,
+            restitution: material.1,
+        };
+        contact.ask(movers);
+        contact
     }
 
-    /// The two movers as the rows were last made from.
+    /// Finds out whether this is a ball on a surface that can be asked, whichever of the two was called the surface.
+    fn ask(&mut self, movers: &[Mover]) {
+        let (mut contour, mut holder, mut sheet) = (self.contour, self.holder, self.candidate.sheet());
+        let owner = &movers[self.movers[1 - holder]];
+        let held = &movers[self.movers[holder]];
+        if let (Shape::Sphere(ball), true) = (owner.shape, held.shape.is_convex()) {
+            contour = Contour::Ball { center: owner.pose_body_shape.translation.vector, radius: ball.radius };
+            (holder, sheet) = (1 - holder, 0);
+        }
+        let Contour::Ball { center, radius } = contour else { return };
+        let ball = &movers[self.movers[holder]].pose;
+        let surface = &movers[self.movers[1 - holder]];
+        let found = surface.distance(&surface.pose, sheet, &(ball.rotation * center + ball.translation.vector));
+        let outward = if holder == 0 { self.candidate.normal } else { -self.candidate.normal };
+        // A contact that is not where the ball is nearest keeps its own normal.
+        let same =
+            (found.normal - outward).norm() < 1e-6 && (found.distance - radius - self.candidate.gap).abs() < 1e-9;
+        if same {
+            (self.contour, self.holder, self.asked) = (contour, holder, Some(sheet));
+        }
+    }
+
+    /// The two movers.
     fn pair<'a>(&self, movers: &'a [Mover]) -> [&'a Mover; 2] {
         self.movers.map(|mover| &movers[mover])
     }
 
+    /// The normal, from the second mover towards the first, with the movers as they are bent.
+    fn normal(&self, held: &Mover, owner: &Mover) -> Vec3 {
+        if let (Some(sheet), Contour::Ball { center, .. }) = (self.asked, self.contour) {
+            let center = held.bent.pose.rotation * center + held.bent.pose.translation.vector;
+            let outward = owner.distance(&owner.bent.pose, sheet, &center).normal;
+            return if self.holder == 0 { outward } else { -outward };
+        }
+        owner.bent.pose.rotation * self.candidate.normal_local
+    }
+
     /// Makes the rows for the movers as they are bent.
     pub(super) fn place(&mut self, movers: &[Mover]) {
-        let holder = self.holder();
+        let holder = self.holder;
         let pair = self.pair(movers);
         let (held, owner) = (pair[holder], pair[1 - holder]);
-        let normal = owner.bent.pose.rotation * self.candidate.normal_local;
+        let normal = self.normal(held, owner);
         // From the feature into the surface: against the normal when the feature is A's.
         let down = if holder == 0 { -normal } else { normal };
         let local = |mover: &Mover, v: &Vec3| mover.bent.pose.rotation.inverse_transform_vector(v);
@@ -123,6 +178,16 @@ impl Contact {
     /// Rates of the three rows.
     pub(super) fn rates(&self, movers: &[Mover], of: impl Fn(&Mover) -> Twist) -> Vec3 {
         Vec3::new(self.rate(0, movers, &of), self.rate(1, movers, &of), self.rate(2, movers, &of))
+    }
+}
+
+impl Mover {
+    /// Distance of a point of the world from a sheet of the mover's surface, the mover being at `pose`; normal in the world.
+    fn distance(&self, pose: &Pose, sheet: usize, point: &Vec3) -> Distance {
+        let shape = pose * self.pose_body_shape;
+        let local = shape.rotation.inverse_transform_vector(&(point - shape.translation.vector));
+        let found = self.shape.sheet_distance(sheet, &local);
+        Distance { distance: found.distance, normal: shape.rotation * found.normal }
     }
 }
 

@@ -1,8 +1,8 @@
-//! Stages 7 and 8 of a step: velocities that obey the contact law, positions that do not overlap.
+//! Stages 5 and 7 of a step: velocities that obey the contact law, positions that do not overlap.
 //!
 //! Thread: simulation.
 //!
-//! Why settle. Stage 5 puts the law on the midpoint. A midpoint at rest means `v_{k+1} = −v_k`, so by itself it would
+//! Why settle. Stage 3 puts the law on the midpoint. A midpoint at rest means `v_{k+1} = −v_k`, so by itself it would
 //! reflect what it should stop; and a body that turns on an edge would carry an error of its velocity, alternating in
 //! sign, along for ever. So the impulses of the step are found again with the law on `v_{k+1}` and rows at the end of the
 //! step (seed 001 eq. 2, seed 000 eq. 28 with its restitution). They are total impulses: settling may take back what the
@@ -17,19 +17,24 @@
 //! step with `e v`. Its energy is then right to round-off, whatever the step; its time is late by less than a step.
 //!
 //! Overlap. Seed 000 corrects it by adding `d/T` to the velocity, which pays with kinetic energy that was not there.
-//! Stage 8 moves positions, and what that lifts is paid for with the speed of what was lifted, as far as it has any.
+//! Stage 7 moves positions, and what that lifts is paid for with the speed of the bodies that were moved. What they cannot
+//! pay is reported: it is nothing unless surfaces are curved or a scene begins with an overlap.
 
-use super::data::{Mover, TOOL};
+use super::data::Mover;
 use super::rows::{Bent, Contact};
-use super::step::{end_twist, fill_compliance, wrench_on};
+use super::step::{fill_compliance, wrench_on};
 use super::{SimData, SimModel};
-use crate::math::{Mat6, Vec3, advance};
+use crate::math::{Vec3, advance};
 use crate::mechanism::newton::{Workspace, solve_robustly};
 use crate::mechanism::solver::Settings;
 use crate::mechanism::{Block, Law, Problem};
 
 /// Overlap below which nothing is pushed apart, m.
 const OVERLAP_LEFT_M: f64 = 1e-9;
+/// How much a contact gives way when bodies are pushed apart, in parts of what it moves them.
+const GIVES: f64 = 1e-3;
+/// How far a point of contact may be moved when bodies are pushed apart, in parts of the deepest overlap.
+const MOST_WAY: f64 = 2.0;
 /// Gap at the end of the step up to which a contact counts as closed, m.
 const CLOSED_M: f64 = 1e-10;
 /// Speed at a contact below which it counts as none, m/s.
@@ -41,9 +46,6 @@ const ROUND_OFF: f64 = 1e-14;
 
 /// How much short of a whole rebound energy may leave it: more than the solve misses, less than matters.
 const SHORT: f64 = 1e-6;
-
-/// Bounds of both solves.
-const SETTINGS: Settings = Settings { iterations: 60, tolerance: 1e-12, relaxation: 1.2 };
 
 /// The contacts that are closed at the end of the step.
 struct Closed {
@@ -59,7 +61,7 @@ struct Closed {
     ends: Vec<Mover>,
 }
 
-/// Stage 7: see the file's head.
+/// Stage 5: see the file's head.
 pub(super) fn settle(model: &SimModel, data: &mut SimData, step_s: f64) {
     let closed = Closed::of(model, data, step_s);
     if closed.obeys(data) {
@@ -70,12 +72,12 @@ pub(super) fn settle(model: &SimModel, data: &mut SimData, step_s: f64) {
     fill_compliance(&mut compliance, rows, &closed.contacts, &closed.ends, 1.0, |mover| mover.inverse_mass);
     let bounces = closed.rebounds.iter().any(|speed| *speed > 0.0);
     if bounces
-        && let Some(impulses) = closed.impulses(&compliance, 1.0)
+        && let Some(impulses) = closed.impulses(&compliance, 1.0, &model.solver)
         && closed.strike(data, &impulses, false, step_s)
     {
         return;
     }
-    if let Some(impulses) = closed.impulses(&compliance, 0.0) {
+    if let Some(impulses) = closed.impulses(&compliance, 0.0, &model.solver) {
         closed.strike(data, &impulses, true, step_s);
     }
 }
@@ -83,12 +85,13 @@ pub(super) fn settle(model: &SimModel, data: &mut SimData, step_s: f64) {
 impl Closed {
     fn of(model: &SimModel, data: &SimData, step_s: f64) -> Self {
         let gap = |contact: &Contact| {
-            contact.candidate.gap.max(0.0) + step_s * contact.rate(0, &data.movers, |mover| mover.midpoint)
+            contact.candidate.gap.max(0.0)
+                + step_s * contact.rate(0, &data.movers, |mover| mover.midpoint + mover.creep)
         };
         let from: Vec<usize> = (0..data.contacts.len())
             .filter(|i| data.lambda[3 * i] > 0.0 || gap(&data.contacts[*i]) < CLOSED_M)
             .collect();
-        let ends = ends(data, step_s);
+        let ends = ends(data);
         let slow = REBOUND_STEPS * step_s * model.gravity.norm();
         let rebound = |contact: &Contact| {
             let start = contact.rate(0, &data.movers, |mover| mover.twist);
@@ -132,7 +135,7 @@ impl Closed {
     }
 
     /// Total impulses of the step under the law on velocities, with `bounce` times the rebound.
-    fn impulses(&self, compliance: &[f64], bounce: f64) -> Option<Vec<f64>> {
+    fn impulses(&self, compliance: &[f64], bounce: f64, settings: &Settings) -> Option<Vec<f64>> {
         let rows = self.done.len();
         let blocks: Vec<Block> =
             self.contacts.iter().enumerate().map(|(i, contact)| block(i, contact.friction)).collect();
@@ -147,7 +150,7 @@ impl Closed {
         }
         let problem = Problem { blocks: &blocks, compliance, stride: rows, free: &free };
         let mut impulses = self.done.clone();
-        solve_robustly(&problem, &mut impulses, &SETTINGS, &mut Workspace::default());
+        solve_robustly(&problem, &mut impulses, settings, &mut Workspace::default(), || false);
         impulses.iter().all(|x| x.is_finite()).then_some(impulses)
     }
 
@@ -203,59 +206,81 @@ fn share_allowed(work: f64, first: f64, second: f64, slack: f64) -> f64 {
 }
 
 /// All movers at the end of the step.
-fn ends(data: &SimData, step_s: f64) -> Vec<Mover> {
-    (0..data.movers.len())
-        .map(|index| {
-            let mover = data.movers[index];
-            let body = index.checked_sub(1).and_then(|index| data.bodies[index].as_ref());
-            let pose = body.map_or_else(|| advance(&mover.pose, &mover.midpoint, step_s), |body| *body.pose());
-            Mover { free: end_twist(data, index), bent: Bent::at(pose), ..mover }
-        })
-        .collect()
+fn ends(data: &SimData) -> Vec<Mover> {
+    let mut ends = data.movers.clone();
+    for (end, body) in ends[1..].iter_mut().zip(&data.bodies) {
+        if let Some(body) = body {
+            (end.free, end.bent) = (*body.twist(), Bent::at(*body.pose()));
+        }
+    }
+    ends
 }
 
 fn block(index: usize, friction: f64) -> Block {
     Block { id: 0, first: 3 * index, law: Law::Contact { friction, compliance: 0.0 } }
 }
 
-/// Stage 8: moves bodies out of what overlap is left, shortest way in the metric of their masses; the tool stays.
-pub(super) fn push_apart(data: &mut SimData, step_s: f64) {
-    let overlap = |contact: &Contact| {
-        // What the step began with and what it moved since: stage 5 only kept it from growing.
-        contact.candidate.gap + step_s * contact.rate(0, &data.movers, |mover| mover.midpoint)
-    };
-    let mut deep: Vec<(Contact, f64)> =
-        data.contacts.iter().map(|c| (*c, overlap(c))).filter(|(_, gap)| *gap < -OVERLAP_LEFT_M).collect();
-    if deep.is_empty() {
-        return;
+/// Stage 7: moves bodies out of what overlap there is, shortest way in the metric of their masses; the tool stays. Gives the
+/// energy that nobody paid for, J.
+pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
+    let all = data.contacts.iter().chain(&data.tool_contacts);
+    let contacts: Vec<Contact> = all.filter(|c| c.candidate.gap < -OVERLAP_LEFT_M).copied().collect();
+    if contacts.is_empty() {
+        return 0.0;
     }
-    let mut movers = ends(data, step_s);
-    movers[TOOL].inverse_mass = Mat6::zeros();
-    for (contact, _) in &mut deep {
-        contact.place(&movers);
-    }
-    let free: Vec<f64> = deep.iter().flat_map(|(_, gap)| [*gap, 0.0, 0.0]).collect();
-    let contacts: Vec<Contact> = deep.into_iter().map(|(contact, _)| contact).collect();
+    let free: Vec<f64> = contacts.iter().flat_map(|contact| [contact.candidate.gap, 0.0, 0.0]).collect();
+    let movers = &data.movers;
     let rows = free.len();
     let mut compliance = Vec::new();
-    fill_compliance(&mut compliance, rows, &contacts, &movers, 1.0, |mover| mover.inverse_mass);
-    let blocks: Vec<Block> = (0..contacts.len()).map(|i| block(i, 0.0)).collect();
+    fill_compliance(&mut compliance, rows, &contacts, movers, 1.0, |mover| mover.inverse_mass);
+    // A body squeezed between two that do not yield cannot be freed: each contact gives way a little, so that it ends
+    // between them instead of somewhere else, and nothing is moved much further than the overlap is deep.
+    let gives = |i: usize| GIVES * compliance[3 * i * rows + 3 * i];
+    let law = |i: usize| Law::Contact { friction: 0.0, compliance: gives(i) };
+    let blocks: Vec<Block> = (0..contacts.len()).map(|i| Block { id: 0, first: 3 * i, law: law(i) }).collect();
     let problem = Problem { blocks: &blocks, compliance: &compliance, stride: rows, free: &free };
     let mut push = vec![0.0; rows];
-    solve_robustly(&problem, &mut push, &SETTINGS, &mut data.workspace);
+    solve_robustly(&problem, &mut push, &model.solver, &mut data.workspace, || false);
+    let way = |row: usize| problem.violation(row, &push) - free[row];
+    let farthest = (0..rows).fold(0.0, |most: f64, row| most.max(way(row).abs()));
+    let deepest = free.iter().fold(0.0, |most: f64, gap| most.max(-gap));
+    let share = (MOST_WAY * deepest / farthest).min(1.0);
+    let (mut lifted, mut moved) = (0.0, Vec::new());
     for (index, body) in data.bodies.iter_mut().enumerate() {
         let Some(body) = body else { continue };
-        let shift = movers[index + 1].inverse_mass * wrench_on(index + 1, &contacts, &push);
-        if !shift.iter().all(|x| x.is_finite()) || shift.norm() == 0.0 {
-            continue;
-        }
-        let before = body.ledger().potential_j();
-        body.shift(advance(body.pose(), &shift, 1.0));
-        let lifted = body.ledger().potential_j() - before;
-        if lifted > 0.0 {
-            let kinetic = body.ledger().kinetic_j();
-            let left = (1.0 - lifted / kinetic).max(0.0);
-            body.strike(if left.is_finite() { body.twist() * left.sqrt() } else { *body.twist() });
+        let mover = &mut data.movers[index + 1];
+        let shift = mover.inverse_mass * wrench_on(index + 1, &contacts, &push) * share;
+        if shift.iter().all(|x| x.is_finite()) && shift.norm() > 0.0 {
+            let before = body.ledger().potential_j();
+            body.shift(advance(body.pose(), &shift, 1.0));
+            lifted += body.ledger().potential_j() - before;
+            (mover.pose, mover.bent) = (*body.pose(), Bent::at(*body.pose()));
+            data.request.poses[index + 1] = *body.pose();
+            moved.push(index);
         }
     }
+    for contact in data.contacts.iter_mut().chain(&mut data.tool_contacts) {
+        contact.candidate.refresh(&data.movers[contact.movers[0]].pose, &data.movers[contact.movers[1]].pose);
+        contact.place(&data.movers);
+    }
+    let unpaid = if lifted > 0.0 { pay(data, &moved, lifted) } else { 0.0 };
+    for (mover, body) in data.movers[1..].iter_mut().zip(&data.bodies) {
+        mover.twist = body.as_ref().map_or(mover.twist, |body| *body.twist());
+    }
+    unpaid
+}
+
+/// Slows bodies down until `owed` is paid or they stand still; gives what is left to pay, J.
+fn pay(data: &mut SimData, bodies: &[usize], owed: f64) -> f64 {
+    let of = |data: &SimData| -> f64 {
+        bodies.iter().filter_map(|index| data.bodies[*index].as_ref()).map(|body| body.ledger().kinetic_j()).sum()
+    };
+    let kinetic = of(data);
+    let left = if kinetic > owed { (1.0 - owed / kinetic).sqrt() } else { 0.0 };
+    for index in bodies {
+        if let Some(body) = &mut data.bodies[*index] {
+            body.strike(body.twist() * left);
+        }
+    }
+    (owed - kinetic).max(0.0)
 }

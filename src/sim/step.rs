@@ -2,125 +2,131 @@
 //!
 //! Thread: simulation.
 //!
-//! 1. place: the tool as the haptic thread last knew it
-//! 2. collide: contacts within the margin
-//! 3. free: midpoint motion of every body without contact (passive midpoint integration)
-//! 4. assemble: `δ = W λ + δ_free` at the end of the step
-//! 5. solve: contact forces; 3 to 5 are repeated while bodies turn, until rows and motion agree
-//! 6. move: midpoint twists, poses, velocities
-//! 7. settle: velocities obey the contact law too (impact, restitution)
-//! 8. push apart: what the linearisation left overlapping, without giving it speed
-//! 9. publish: snapshot for the haptic thread, view for the screen
+//! 1. place: midpoint motion of every body without contact (passive midpoint integration), under what the tool did to it
+//! 2. assemble: `δ = W λ + δ_free` at the end of the step
+//! 3. solve: contact forces; 1 to 3 are repeated while bodies turn, until rows and motion agree
+//! 4. move: midpoint twists, poses, velocities
+//! 5. settle: velocities obey the contact law too (impact, restitution)
+//! 6. collide: contacts within the margin, with the tool where it is now
+//! 7. push apart: what overlaps, without giving it speed
+//! 8. publish: snapshot for the haptic thread, view for the screen
 //!
-//! Stage 5 puts the law on the midpoint, `d + T v̂_n ≥ 0` with friction against `v̂_t` (seed 001 eq. 7), on rows that give
-//! the displacement of the step ([`super::rows`]): positions do not overlap and contact never creates energy. Stages 7 and
-//! 8 are in [`super::settle`].
+//! Stage 3 puts the law on the midpoint, `d + T v̂_n ≥ 0` with friction against `v̂_t` (seed 001 eq. 7), on rows that give
+//! the displacement of the step ([`super::rows`]): positions do not overlap and contact never creates energy. Stages 5 and
+//! 7 are in [`super::settle`]. Contacts found in stage 6 are those of the next step: there is one look a step.
+//!
+//! The tool is no body here. What it does is found by the haptic thread, which feels it, and arrives as impulses: a step
+//! moves the scene through the time that has just passed, with the forces that the hand has felt in it. The alternative,
+//! to solve for the tool's force here as well, would give the scene a force of its own guess: at 30 Hz the two then
+//! disagree enough to shake a box in the hand.
 
 use super::data::{Mover, TOOL};
-use super::rows::{Bent, Contact, Contour};
+use super::rows::{Bent, Contact};
 use super::settle::{push_apart, settle};
-use super::{Motion, SimData, SimModel, StepReport, publish};
+use super::{ContactForce, Motion, SimData, SimModel, StepReport, publish};
 use crate::collision::Side;
-use crate::math::{Mat6, Twist, Vec3, Vec6, Wrench, displacement, join, split};
+use crate::math::{Mat6, Twist, Vec3, Vec6, Wrench, advance};
 use crate::mechanism::newton::solve_robustly;
-use crate::mechanism::pmi::{self, Coriolis, Gravity, RigidBody};
 use crate::mechanism::solver::Outcome;
 use crate::mechanism::{Block, Law, MechanismSnapshot, Problem};
-use crate::shared::{CouplingLink, NS_PER_S, ToolSample};
+use crate::shared::{NS_PER_S, ToolSample};
 
 /// Most times rows and forces are found; each time is nearer by a factor of about `T |ω|`.
 const PASSES: u32 = 8;
 /// Displacement, m, by which rows may miss the motion they led to.
 const ROWS_MISS_M: f64 = 1e-14;
 
-/// Advances the scene by one step from the time in `data.stamp`, the tool being as in `tool`, and writes the mechanism into
-/// `out`. Pure: equal arguments give equal results.
+/// A tool that was not seen for more steps than this is not made up for: its mean force counts, not its whole impulse.
+const LATE_STEPS: f64 = 1.5;
+
+/// Advances the scene by one step from the time in `data.stamp`, the tool being as in `tool` at the end of it, and writes the
+/// mechanism into `out`. Pure: equal arguments give equal results.
 pub fn step(model: &SimModel, data: &mut SimData, tool: &ToolSample, out: &mut MechanismSnapshot) -> StepReport {
     let step_s = model.step_s();
-    let contact_compliance = place(model, data, tool, step_s);
-    collide(model, data);
-    let outcome = find_forces(model, data, step_s, contact_compliance);
-    advance_bodies(data);
+    place(data, tool, step_s);
+    if data.moved_since_look() {
+        look(model, data);
+    }
+    let outcome = find_forces(model, data, step_s);
+    advance_bodies(data, step_s);
     settle(model, data, step_s);
-    push_apart(data, step_s);
-    let touching = data.lambda.chunks_exact(3).filter(|l| l[0] > 0.0).count();
-    let deepest = data.contacts.iter().fold(0.0, |m: f64, c| m.max(-c.candidate.gap));
+    record_forces(data, step_s);
+    let (contacts, touching) = (data.contacts.len(), data.lambda.chunks_exact(3).filter(|l| l[0] > 0.0).count());
+    stand(model, data, tool, step_s);
+    look(model, data);
+    let all = data.contacts.iter().chain(&data.tool_contacts);
+    let penetration_m = all.fold(0.0, |m: f64, c| m.max(-c.candidate.gap));
+    let lifted_j = push_apart(model, data);
     data.stamp.sequence += 1;
     data.stamp.at = data.stamp.at.plus((step_s * NS_PER_S as f64).round() as u64);
     data.external.fill(Wrench::zeros());
     data.show(tool.pose_world_tool);
     let dropped = publish::write_snapshot(data, step_s, tool, out);
     data.report = StepReport {
-        contacts: data.contacts.len(),
+        contacts,
         touching,
         iterations: outcome.iterations,
         residual: outcome.residual,
         converged: outcome.converged,
-        penetration_m: deepest,
+        penetration_m,
+        lifted_j,
         dropped,
     };
     data.report
 }
 
-/// Stages 1 and 3: where everything is, how it moves freely and how it yields. Gives the compliance of each contact.
-fn place(model: &SimModel, data: &mut SimData, tool: &ToolSample, step_s: f64) -> f64 {
+/// Stage 1: where everything is, how it moves freely and how it yields.
+fn place(data: &mut SimData, tool: &ToolSample, step_s: f64) {
     for (index, body) in data.bodies.iter().enumerate() {
         let Some(body) = body else { continue };
         let mover = &mut data.movers[index + 1];
+        let (push, late) = pushed(&data.seen, tool, index, step_s);
+        data.external[index] += push;
         // What contact did in the last step is the best guess at what it will do in this one.
         let step = body.prepare_touching(&data.external[index], &mover.contact, step_s);
         mover.pose = *body.pose();
         mover.twist = *body.twist();
         mover.inverse_mass = body.inertia().inverse_matrix();
+        mover.creep = mover.inverse_mass * late;
         (mover.free, mover.inverse) =
             step.as_ref().map_or((mover.twist, Mat6::zeros()), |step| (step.free, step.inverse));
+        mover.bent = Bent::half_way(&mover.pose, &mover.twist, step_s);
         data.steps[index + 1] = step;
     }
-    let mut mover = Mover::fixed(tool.pose_world_tool);
-    mover.twist = tool.twist_tool;
-    let compliance = match tool.link {
-        CouplingLink::Rigid { contact_compliance } => {
-            mover.free = tool.twist_handle;
-            mover.twist = tool.twist_handle;
-            contact_compliance
-        }
-        CouplingLink::Spring { stiffness, damping } => {
-            hang(model, tool, &stiffness, &damping, step_s, &mut mover);
-            0.0
-        }
-    };
-    data.movers[TOOL] = mover;
-    for mover in &mut data.movers {
-        mover.bent = Bent::half_way(&mover.pose, &mover.twist, step_s);
-    }
-    compliance
+    data.seen = *tool;
 }
 
-/// The tool as a body on the coupling's spring and damper.
-fn hang(model: &SimModel, tool: &ToolSample, stiffness: &[f64; 6], damping: &[f64; 6], step_s: f64, mover: &mut Mover) {
-    let body =
-        RigidBody::new(model.tool.inertia, Gravity::NONE, Coriolis::Start, tool.pose_world_tool, tool.twist_tool);
-    let coupling = pmi::Coupling {
-        damping: Mat6::from_diagonal(&Vec6::from(*damping)),
-        stiffness: Mat6::from_diagonal(&Vec6::from(*stiffness)),
-        displacement: displacement(&tool.pose_world_handle, &tool.pose_world_tool),
-        anchor_twist: tool.twist_handle,
-    };
-    let Some(step) = body.prepare(&tool.wrench_external, Some(&coupling), step_s) else { return };
-    mover.free = step.free;
-    mover.inverse = step.inverse;
-    mover.inverse_mass = model.tool.inertia.inverse_matrix();
-    if model.tool.rotation_locked {
-        for matrix in [&mut mover.inverse, &mut mover.inverse_mass] {
-            matrix.fixed_view_mut::<3, 6>(3, 0).fill(0.0);
-            matrix.fixed_view_mut::<6, 3>(0, 3).fill(0.0);
-        }
-        mover.free = join(&split(&mover.free).0, &Vec3::zeros());
+/// Mean wrench of the tool on a body since it was last seen; and, as an impulse, what moved the body further than a constant
+/// force of that size would have: a tap early in the step moves it all the way through, one late in it hardly.
+fn pushed(seen: &ToolSample, tool: &ToolSample, index: usize, step_s: f64) -> (Wrench, Wrench) {
+    let time_s = tool.pushed_s - seen.pushed_s;
+    let (Some(old), Some(new)) = (seen.pushes.get(index), tool.pushes.get(index)) else { return Default::default() };
+    let impulse = new.impulse - old.impulse;
+    // A haptic thread that began anew counts from zero.
+    if time_s <= 0.0 || impulse == Wrench::zeros() || !impulse.iter().all(|x| x.is_finite()) {
+        return Default::default();
+    }
+    if time_s > LATE_STEPS * step_s {
+        return (impulse / time_s, Wrench::zeros());
+    }
+    let moment = new.moment - old.moment - old.impulse * time_s;
+    (impulse / step_s, (moment - impulse * (0.5 * time_s)) / step_s)
+}
+
+/// Between stages 5 and 6: everything where it is at the end of the step.
+fn stand(model: &SimModel, data: &mut SimData, tool: &ToolSample, step_s: f64) {
+    data.movers[TOOL] = Mover::fixed(model.tool.shape, model.tool.pose_tool_shape, tool.pose_world_tool);
+    for (index, body) in data.bodies.iter().enumerate() {
+        let Some(body) = body else { continue };
+        let mover = &mut data.movers[index + 1];
+        let free = body.prepare_touching(&Wrench::zeros(), &mover.contact, step_s).map(|step| step.free);
+        (mover.pose, mover.twist, mover.bent) = (*body.pose(), *body.twist(), Bent::at(*body.pose()));
+        mover.free = free.unwrap_or(mover.twist);
     }
 }
 
-/// Stage 2: contacts within the margin.
-fn collide(model: &SimModel, data: &mut SimData) {
+/// Stage 6: contacts within the margin.
+fn look(model: &SimModel, data: &mut SimData) {
     data.request.stamp = crate::shared::Stamp { sequence: data.stamp.sequence + 1, at: data.stamp.at };
     for (pose, mover) in data.request.poses.iter_mut().zip(&data.movers) {
         *pose = mover.pose;
@@ -128,28 +134,17 @@ fn collide(model: &SimModel, data: &mut SimData) {
     let mut reply = *data.service.candidates(&data.request);
     let fresh = reply.stamp == data.request.stamp;
     data.contacts.clear();
+    data.tool_contacts.clear();
     for candidate in reply.candidates.as_mut_slice() {
         let movers = [usize::from(candidate.body_a), usize::from(candidate.body_b)];
-        let poses = movers.map(|mover| data.movers[mover].pose);
         if !fresh {
-            candidate.refresh(&poses[0], &poses[1]);
+            candidate.refresh(&data.movers[movers[0]].pose, &data.movers[movers[1]].pose);
         }
-        let (holder, point, down) = match candidate.surface {
-            Side::B => (0, &candidate.point_a, -candidate.normal),
-            Side::A => (1, &candidate.point_b, candidate.normal),
-        };
-        let feature = data.features[movers[holder]].get(candidate.feature());
-        let contour = Contour::of(feature, point, &poses[holder].rotation.inverse_transform_vector(&down));
-        let (friction, restitution) = model.pair(material(model, movers[0]), material(model, movers[1]));
-        data.contacts.push(Contact {
-            candidate: *candidate,
-            movers,
-            contour,
-            rows: [[Vec6::zeros(); 3]; 2],
-            directions: [candidate.normal; 3],
-            friction,
-            restitution,
-        });
+        let holder = movers[usize::from(candidate.surface == Side::A)];
+        let pair = model.pair(material(model, movers[0]), material(model, movers[1]));
+        let mut contact = Contact::new(candidate, &data.movers, &data.features[holder], pair);
+        contact.place(&data.movers);
+        if movers.contains(&TOOL) { data.tool_contacts.push(contact) } else { data.contacts.push(contact) }
     }
 }
 
@@ -157,14 +152,14 @@ fn material(model: &SimModel, mover: usize) -> usize {
     if mover == TOOL { model.tool.material } else { model.bodies[mover - 1].material }
 }
 
-/// Stages 3 to 5: forces and midpoint twists.
-fn find_forces(model: &SimModel, data: &mut SimData, step_s: f64, contact_compliance: f64) -> Outcome {
+/// Stages 1 to 3: forces and midpoint twists.
+fn find_forces(model: &SimModel, data: &mut SimData, step_s: f64) -> Outcome {
     for contact in &mut data.contacts {
         contact.place(&data.movers);
     }
     let mut iterations = 0;
     for pass in 1.. {
-        assemble(data, step_s, contact_compliance);
+        assemble(data, step_s);
         let mut outcome = solve_contacts(model, data);
         for mover in 0..data.movers.len() {
             let contact = wrench_on(mover, &data.contacts, &data.lambda);
@@ -207,7 +202,7 @@ fn bend_again(data: &mut SimData, step_s: f64) -> bool {
         let found = new.rates(&movers, |m| m.midpoint) - old.rates(&data.movers, |m| m.midpoint);
         let guessed = new.rates(&movers, |m| m.twist) - old.rates(&data.movers, |m| m.twist);
         let miss = step_s * found.amax().max(guessed.amax());
-        let gap = old.candidate.gap.max(0.0) + step_s * old.rate(0, &data.movers, |m| m.midpoint);
+        let gap = old.candidate.gap.max(0.0) + step_s * old.rate(0, &data.movers, |m| m.midpoint + m.creep);
         fits &= miss <= ROWS_MISS_M || gap > 2.0 * miss;
     }
     if !fits {
@@ -216,21 +211,18 @@ fn bend_again(data: &mut SimData, step_s: f64) -> bool {
     !fits
 }
 
-/// Stage 4: the problem, warm-started from the last step.
-fn assemble(data: &mut SimData, step_s: f64, contact_compliance: f64) {
+/// Stage 2: the problem, warm-started from the last step.
+fn assemble(data: &mut SimData, step_s: f64) {
     let rows = 3 * data.contacts.len();
     data.blocks.clear();
     data.free.clear();
     data.lambda.clear();
     for (index, contact) in data.contacts.iter().enumerate() {
-        let law = Law::Contact {
-            friction: contact.friction,
-            compliance: if contact.movers.contains(&TOOL) { contact_compliance } else { 0.0 },
-        };
+        let law = Law::Contact { friction: contact.friction, compliance: 0.0 };
         data.blocks.push(Block { id: contact.candidate.id, first: 3 * index, law });
         for k in 0..3 {
             let gap = if k == 0 { contact.candidate.gap.max(0.0) } else { 0.0 };
-            data.free.push(gap + step_s * contact.rate(k, &data.movers, |mover| mover.free));
+            data.free.push(gap + step_s * contact.rate(k, &data.movers, |mover| mover.free + mover.creep));
         }
         let before = data.remembered.binary_search_by_key(&contact.candidate.id, |(id, _)| *id);
         data.lambda.extend_from_slice(&before.map_or([0.0; 3], |at| data.remembered[at].1));
@@ -271,11 +263,11 @@ pub(super) fn fill_compliance(
     }
 }
 
-/// Stage 5.
+/// Stage 3.
 fn solve_contacts(model: &SimModel, data: &mut SimData) -> Outcome {
     let problem =
         Problem { blocks: &data.blocks, compliance: &data.compliance, stride: data.free.len(), free: &data.free };
-    let outcome = solve_robustly(&problem, &mut data.lambda, &model.solver, &mut data.workspace);
+    let outcome = solve_robustly(&problem, &mut data.lambda, &model.solver, &mut data.workspace, || false);
     data.remembered.clear();
     for (contact, force) in data.contacts.iter().zip(data.lambda.chunks_exact(3)) {
         if force[0] > 0.0 {
@@ -299,21 +291,33 @@ pub(super) fn wrench_on(mover: usize, contacts: &[Contact], forces: &[f64]) -> V
     wrench
 }
 
-/// Stage 6. The tool's own outcome lives in the haptic thread.
-fn advance_bodies(data: &mut SimData) {
+/// Stage 4.
+fn advance_bodies(data: &mut SimData, step_s: f64) {
     for (index, body) in data.bodies.iter_mut().enumerate() {
         let (Some(body), Some(step)) = (body, &data.steps[index + 1]) else { continue };
-        let midpoint = &data.movers[index + 1].midpoint;
-        if midpoint.iter().all(|x| x.is_finite()) {
-            body.finish(step, midpoint);
+        let mover = &data.movers[index + 1];
+        if !(mover.midpoint + mover.creep).iter().all(|x| x.is_finite()) {
+            continue;
+        }
+        body.finish(step, &mover.midpoint);
+        if mover.creep != Twist::zeros() {
+            body.shift(advance(body.pose(), &mover.creep, step_s));
         }
     }
 }
 
-/// Twist of a mover at the end of the step, settled.
-pub(super) fn end_twist(data: &SimData, mover: usize) -> Twist {
-    let body = mover.checked_sub(1).and_then(|index| data.bodies[index].as_ref());
-    body.map_or_else(|| data.movers[mover].end(), |body| *body.twist())
+/// Forces of the step, for whoever looks.
+fn record_forces(data: &mut SimData, step_s: f64) {
+    data.forces.clear();
+    for (contact, p) in data.contacts.iter().zip(data.impulses.chunks_exact(3)).filter(|(_, p)| p[0] > 0.0) {
+        data.forces.push(ContactForce {
+            id: contact.candidate.id,
+            bodies: contact.movers.map(|mover| mover - 1),
+            point: contact.candidate.point_a_world(&data.movers[contact.movers[0]].pose),
+            normal: contact.directions[0],
+            force: (0..3).map(|k| contact.directions[k] * p[k]).sum::<Vec3>() / step_s,
+        });
+    }
 }
 
 /// True when the body at `index` moves.

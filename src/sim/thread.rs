@@ -7,8 +7,7 @@ use super::{SimData, SimModel, StepReport, step};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::realtime::{SystemClock, sleep_until};
 use crate::shared::{
-    Clock, DurationFigures, DurationHistogram, LatestReader, LatestWriter, Pacer, RateError, SceneView, Stamp,
-    ToolSample,
+    Clock, DurationFigures, DurationHistogram, LatestReader, LatestWriter, Pacer, RateError, SceneView, ToolSample,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -113,8 +112,7 @@ fn run(model: &SimModel, mut data: SimData, mut links: SimLinks, mut pacer: Pace
         }
         skipped += missed;
         let began = tick.began;
-        // The scene's clock follows the wall: steps that were missed are not made up for.
-        data.stamp = Stamp { sequence: data.stamp.sequence, at: began };
+        data.next_ends_at(model, began);
         let tool = *links.tool.read();
         let report = step(model, &mut data, &tool, links.snapshots.buffer());
         links.snapshots.publish_in_place();

@@ -75,7 +75,7 @@ pub(crate) fn wall(sequence: u64, at: MonoNs, height_m: f64, into: &mut Mechanis
     into.blocks[0] = Block { id: 1, first: 0, law: Law::Contact { friction: 0.3, compliance: 0.0 } };
     for (row, direction) in into.rows.iter_mut().zip([Vec3::z(), Vec3::x(), Vec3::y()]) {
         let offset = direction.z * height_m;
-        *row = Row { kind: RowKind::Point, direction, point_tool: Vec3::zeros(), offset, drift: 0.0 };
+        *row = Row { kind: RowKind::Point, direction, point_tool: Vec3::zeros(), offset, ..Row::EMPTY };
     }
 }
 

@@ -17,7 +17,8 @@ fn a_bouncing_ball_rises_to_the_square_of_restitution_each_time() {
             let height = 1.0;
             let mut scene = dropped(rate_hz, height, restitution);
             let (mut bounces, mut expected, mut falling) = (0, height, true);
-            for _ in 0..(2.0 * rate_hz) as usize {
+            // Impacts slower than two steps of gravity have no rebound.
+            while 2.0 * G * expected > (2.1 * G / rate_hz).powi(2) && bounces < 8 {
                 scene.step();
                 let speed = scene.velocity(1).z;
                 if falling && speed > 0.0 {
@@ -32,7 +33,7 @@ fn a_bouncing_ball_rises_to_the_square_of_restitution_each_time() {
                 }
                 falling = speed < 0.0;
             }
-            assert!(bounces >= 2, "{bounces}");
+            assert!(bounces >= 4, "{bounces}");
         }
     }
 }
@@ -41,7 +42,8 @@ fn a_bouncing_ball_rises_to_the_square_of_restitution_each_time() {
 fn a_plastic_impact_ends_all_motion_at_once() {
     let mut scene = dropped(1000.0, 0.1, 0.0);
     scene.run(150);
-    assert!((scene.position(1).z - RADIUS).abs() < 1e-14 && scene.velocity(1).norm() < 1e-14);
+    let (off, speed) = ((scene.position(1).z - RADIUS).abs(), scene.velocity(1).norm());
+    assert!(off < 1e-12 && speed < 1e-12, "{off:e} {speed:e}");
 }
 
 #[test]

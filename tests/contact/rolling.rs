@@ -100,7 +100,7 @@ fn a_ball_with_side_spin_runs_along_a_parabola() {
     let slip = velocity + spin.cross(&(Vec3::z() * -RADIUS));
     let force = -slip.normalize() * friction * G;
     let grips_at_s = 2.0 * slip.norm() / (7.0 * friction * G);
-    for (rate_hz, error) in [(1000.0, 1e-6), (10_000.0, 1e-8)] {
+    for (rate_hz, error) in [(1000.0, 3e-6), (10_000.0, 3e-8)] {
         let pose = Pose::translation(0.0, 0.0, RADIUS);
         let ball = Thing::ball(MASS, RADIUS, pose).friction(friction).moving_with(velocity, spin);
         let mut scene = Scene::new(rate_hz, &[Thing::plane(0.0), ball]);
@@ -111,9 +111,44 @@ fn a_ball_with_side_spin_runs_along_a_parabola() {
             let off = (scene.position(1) - exact).norm() / (velocity.norm() * t);
             assert!(off < error, "{rate_hz} Hz, {t} s: {off:e}");
         }
-        assert!((scene.spin(1).z - spin.z).abs() < error * spin.z, "{}", scene.spin(1).z);
+        // The ball turns by 3° in a millisecond: the direction of its spin is the least accurate thing here.
+        assert!((scene.spin(1).z - spin.z).abs() < 10.0 * error * spin.z, "{}", scene.spin(1).z);
         scene.run(rate_hz as usize);
         let rolling = velocity + force * grips_at_s;
-        assert!((scene.velocity(1) - rolling).norm() < error, "{} not {rolling}", scene.velocity(1));
+        assert!((scene.velocity(1) - rolling).norm() < 100.0 * error, "{} not {rolling}", scene.velocity(1));
     }
+}
+
+#[test]
+fn a_ball_rolling_off_a_larger_one_takes_leave_at_ten_seventeenths() {
+    // Without slip v² = 10/7 g (R + r)(1 − cos θ), and the larger ball is left where cos θ = 10/17.
+    let (large, start) = (0.3, 0.2_f64);
+    let sum = large + RADIUS;
+    let speed = |cosine: f64| (10.0 / 7.0 * G * sum * (start.cos() - cosine)).sqrt();
+    let run = |rate_hz: f64| {
+        let place = Vec3::new(start.sin(), 0.0, start.cos()) * sum;
+        let mut base = Thing::ball(1.0, large, Pose::identity());
+        base.mass = None;
+        let ball = Thing::ball(MASS, RADIUS, Pose::from_parts(place.into(), hapticd::math::Rot::identity()));
+        let mut scene = Scene::new(rate_hz, &[base, ball.friction(20.0)]);
+        let (mut worst, mut before): (f64, f64) = (0.0, start.cos());
+        loop {
+            let touching = scene.step().touching > 0;
+            let position = scene.position(1);
+            if !touching {
+                return (worst, before);
+            }
+            before = position.z / position.norm();
+            let exact = speed(before);
+            // Near the end the ball is too light on its feet not to slip.
+            if exact > 0.1 && before > 0.7 {
+                worst = worst.max((scene.velocity(1).norm() / exact - 1.0).abs());
+            }
+            assert!((position.norm() / sum - 1.0).abs() < 1e-4, "{}", position.norm() - sum);
+        }
+    };
+    let (coarse, _) = run(500.0);
+    let (fine, leaves) = run(2000.0);
+    assert!(coarse / fine > 12.0 && fine < 1e-5, "{coarse:e} {fine:e}");
+    assert!((leaves - 10.0 / 17.0 * start.cos()).abs() < 5e-3, "{leaves}");
 }

@@ -114,9 +114,10 @@ impl Scene {
             materials,
             gravity,
             rate_hz,
-            margin_m: 0.005,
+            // More than anything moves in a step at 6 m/s.
+            margin_m: (6.0 / rate_hz).max(0.005),
             collision_thread: false,
-            solver: Settings { iterations: 60, tolerance: 1e-13, relaxation: 1.3 },
+            solver: Settings { iterations: 60, tolerance: 1e-12, relaxation: 1.3 },
         };
         let mut data = SimData::new(&model).expect("the test's shapes are sound");
         for (body, thing) in data.bodies.iter_mut().zip(things) {
@@ -151,12 +152,12 @@ impl Scene {
 
     /// Forces of contact on a body, with the points they act at.
     pub(crate) fn forces_on(&self, index: usize) -> Vec<(Vec3, Vec3)> {
-        let on = |contact: ContactForce| match contact.bodies {
-            [Some(first), _] if first == index => Some((contact.point, contact.force)),
-            [_, Some(second)] if second == index => Some((contact.point, -contact.force)),
+        let on = |contact: &ContactForce| match contact.bodies {
+            [first, _] if first == index => Some((contact.point, contact.force)),
+            [_, second] if second == index => Some((contact.point, -contact.force)),
             _ => None,
         };
-        self.data.contact_forces(self.model.step_s()).filter_map(on).collect()
+        self.data.forces.iter().filter_map(on).collect()
     }
 
     /// Angular velocity in the world.

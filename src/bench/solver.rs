@@ -1,0 +1,133 @@
+//! Suite `solver`: contact problems solved to the law, beside projected Gauss–Seidel.
+//!
+//! Thread: main.
+//!
+//! Both get the same problems and must reach the same residual of the laws (complementarity, cone, dissipation ≤ 10⁻⁸), not
+//! the same tolerance of their own: a small correction is not a small error. The baseline may make 20,000 sweeps; a problem
+//! it has not solved by then counts with the time that took. Problems are timed one by one, the two taking turns.
+
+use super::{BenchError, Better, Options, Record, Report, Summary};
+use crate::math::Random;
+use crate::mechanism::newton::{Workspace, solve_robustly};
+use crate::mechanism::pgs;
+use crate::mechanism::samples::{Kind, Sample, sample};
+use crate::mechanism::solver::{Settings, residuals};
+use std::time::Instant;
+
+const SUITE: &str = "solver";
+/// Residual of the laws that counts as solved.
+const SOLVED: f64 = 1e-8;
+const OURS: Settings = Settings { iterations: 30, tolerance: 1e-9, relaxation: 1.3 };
+/// Sweeps the baseline makes between two looks at its residual, and at most.
+const PGS_SWEEPS: (u32, u32) = (25, 20_000);
+
+/// One group of problems.
+struct Group {
+    name: &'static str,
+    kind: Kind,
+    contacts: fn(usize) -> usize,
+}
+
+const GROUPS: [Group; 5] = [
+    Group { name: "12-contacts", kind: Kind::OneBody, contacts: |_| 12 },
+    Group { name: "one-body", kind: Kind::OneBody, contacts: |i| 1 + i % 32 },
+    Group { name: "pile", kind: Kind::Pile, contacts: |i| 1 + i % 32 },
+    Group { name: "pile-mass-ratio-1e6", kind: Kind::MixedPile, contacts: |i| 1 + i % 32 },
+    Group { name: "tower-mass-ratio-1e6", kind: Kind::Tower, contacts: |i| 1 + i % 32 },
+];
+
+#[derive(Default)]
+struct Figures {
+    us: Vec<f64>,
+    iterations: Vec<f64>,
+    solved: usize,
+    residual: f64,
+}
+
+impl Figures {
+    fn add(&mut self, sample: &Sample, lambda: &[f64], iterations: u32, us: f64) {
+        let residual = residuals(&sample.problem(), lambda).worst();
+        self.us.push(us);
+        self.iterations.push(f64::from(iterations));
+        self.solved += usize::from(residual <= SOLVED);
+        self.residual = self.residual.max(residual);
+    }
+}
+
+/// Runs the suite.
+///
+/// # Errors
+/// When the results cannot be written.
+pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
+    for group in &GROUPS {
+        let (ours, baseline) = measure(group, options);
+        let count = ours.us.len();
+        if let (Some(own), Some(peer)) = (Summary::of(&ours.us), Summary::of(&baseline.us)) {
+            report.put_comparison(SUITE, group.name, "us", &own, ("projected Gauss–Seidel", &peer))?;
+        }
+        if let Some(iterations) = Summary::of(&ours.iterations) {
+            report.put_summary(SUITE, &format!("{}/iterations", group.name), "1", &iterations)?;
+        }
+        let share = |solved: usize| 100.0 * solved as f64 / count.max(1) as f64;
+        let solved = Record::new(SUITE, group.name, "solved", share(ours.solved), "%");
+        report.put(solved.versus("projected Gauss–Seidel", share(baseline.solved), Better::Higher))?;
+        report.put(Record::new(SUITE, group.name, "worst-residual", ours.residual, "1"))?;
+    }
+    Ok(())
+}
+
+/// Solves problems of one group for the time asked, both taking turns.
+fn measure(group: &Group, options: &Options) -> (Figures, Figures) {
+    let mut random = Random::new(options.seed);
+    let mut work = Workspace::default();
+    let (mut ours, mut baseline) = (Figures::default(), Figures::default());
+    let began = Instant::now();
+    let mut number = 0;
+    while number < 100 || began.elapsed().as_secs_f64() < options.seconds {
+        let sample = sample(group.kind, (group.contacts)(number), &mut || random.uniform());
+        let problem = sample.problem();
+        let mut lambda = vec![0.0; sample.free.len()];
+        let start = Instant::now();
+        let outcome = solve_robustly(&problem, &mut lambda, &OURS, &mut work, || false);
+        ours.add(&sample, &lambda, outcome.iterations, start.elapsed().as_secs_f64() * 1e6);
+        lambda.fill(0.0);
+        let (sweeps, us) = project(&sample, &mut lambda);
+        baseline.add(&sample, &lambda, sweeps, us);
+        number += 1;
+    }
+    (ours, baseline)
+}
+
+/// The baseline until the laws hold or it has had its sweeps; looking at the residual is not timed.
+fn project(sample: &Sample, lambda: &mut [f64]) -> (u32, f64) {
+    let problem = sample.problem();
+    let (turn, most) = PGS_SWEEPS;
+    let settings = Settings { iterations: turn, tolerance: 0.0, relaxation: 1.0 };
+    let (mut sweeps, mut us) = (0, 0.0);
+    while sweeps < most {
+        let start = Instant::now();
+        pgs::solve(&problem, lambda, &settings);
+        us += start.elapsed().as_secs_f64() * 1e6;
+        sweeps += turn;
+        if residuals(&problem, lambda).worst() <= SOLVED {
+            break;
+        }
+    }
+    (sweeps, us)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Format;
+
+    #[test]
+    fn the_suite_solves_everything_and_says_how_much_the_baseline_did() {
+        let mut report = Report::new(Format::Table, Box::new(std::io::sink()), Box::new(std::io::sink()));
+        run(&Options { seconds: 0.1, ..Options::default() }, &mut report).expect("the suite runs");
+        let solved: Vec<_> = report.records().iter().filter(|r| r.stat == "solved").collect();
+        assert_eq!(solved.len(), GROUPS.len());
+        assert!(solved.iter().all(|record| record.value == 100.0));
+        assert!(solved.iter().any(|record| record.comparison.as_ref().is_some_and(|c| c.baseline_value < 50.0)));
+    }
+}

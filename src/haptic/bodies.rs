@@ -1,0 +1,139 @@
+//! Rigid bodies of the scene, moved by the haptic thread between two snapshots.
+//!
+//! Thread: haptic (RT; memory is set aside at construction).
+//!
+//! A box that is pushed gives way by `λ s²/2m` after a time `s`: next to nothing in a tick, much in a step of the
+//! simulation. A compliance taken from the step would make it feel soft. So each body of the snapshot is moved here tick by
+//! tick with the forces of the ticks:
+//!
+//! ```text
+//!  V' = V + T (a + M⁻¹ Σ Hᵀλ),   X' = X + T V'                 compliance of a row: T² H M⁻¹ Hᵀ
+//! ```
+//!
+//! The velocity at the end of the tick enters the contact law (Moreau's rule): contacts between bodies neither recoil nor
+//! need settling, and the bodies are passive: of the work `T λᵀH V'` that rows do, `½ T² λᵀH M⁻¹Hᵀλ` is lost. Rows stay as
+//! the snapshot has them; the next one brings new ones.
+//!
+//! What the hand feels is what the bodies get: the impulses of the tool on each of them are summed up, and the simulation
+//! moves its own bodies by these sums instead of by a guess of its own at the tool's force. Both therefore agree, at any
+//! rate of the simulation, but for what changes in the geometry of a contact during a step.
+
+use crate::math::{Twist, Vec6};
+use crate::mechanism::{MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, Row, RowKind, SceneBody};
+use crate::shared::{MAX_PUSHED, Push};
+
+/// See the file's head.
+#[expect(clippy::disallowed_types, reason = "boxed when it is made: too large for a stack, never moved after")]
+pub(super) struct LocalBodies {
+    bodies: [SceneBody; MAX_SCENE_BODIES],
+    /// `X`: way since the time of the snapshot.
+    ways: [Vec6; MAX_SCENE_BODIES],
+    count: usize,
+    /// `T² M⁻¹ Hᵀ` of each row on each of its two sides.
+    yielding: Box<[[Vec6; 2]; MAX_ROWS]>,
+    pushes: [Push; MAX_PUSHED],
+    pushed_s: f64,
+}
+
+impl LocalBodies {
+    /// None.
+    #[expect(clippy::disallowed_types, reason = "made before the first tick")]
+    pub(super) fn new() -> Self {
+        Self {
+            bodies: [SceneBody::fixed(); MAX_SCENE_BODIES],
+            ways: [Vec6::zeros(); MAX_SCENE_BODIES],
+            count: 0,
+            yielding: Box::new([[Vec6::zeros(); 2]; MAX_ROWS]),
+            pushes: [Push::none(); MAX_PUSHED],
+            pushed_s: 0.0,
+        }
+    }
+
+    /// Rows on the bodies and their `T² M⁻¹ Hᵀ`, one for each row and side; `None` when there is no body.
+    pub(super) fn compliance<'a>(&'a self, rows: &'a [Row]) -> Option<(&'a [Row], &'a [[Vec6; 2]])> {
+        (self.count > 0).then_some((rows, &self.yielding[..]))
+    }
+
+    /// What the tool has done to each body of the scene, and over what time, s.
+    pub(super) fn pushes(&self) -> (&[Push; MAX_PUSHED], f64) {
+        (&self.pushes, self.pushed_s)
+    }
+
+    /// Takes the bodies of a snapshot over, moved on by the `age_s` since it was true as if the forces `lambda` of its rows
+    /// had acted all that time.
+    pub(super) fn adopt(&mut self, snapshot: &MechanismSnapshot, lambda: &[f64], age_s: f64, period_s: f64) {
+        self.count = snapshot.body_count;
+        self.bodies[..self.count].copy_from_slice(snapshot.bodies());
+        for (row, yielding) in snapshot.rows().iter().zip(self.yielding.iter_mut()) {
+            for (body, jacobian, side) in row.parts() {
+                yielding[side] = self.bodies[body].inverse_mass * jacobian * (period_s * period_s);
+            }
+        }
+        let mut pulled = [Vec6::zeros(); MAX_SCENE_BODIES];
+        self.pull(snapshot.rows(), lambda, period_s, &mut pulled);
+        // Older than its own step, the last forces say nothing about what happened since.
+        let pulled_s = age_s.clamp(0.0, snapshot.step_s);
+        for index in 0..self.count {
+            let body = &mut self.bodies[index];
+            let acceleration = body.acceleration + pulled[index];
+            self.ways[index] = body.twist * pulled_s + acceleration * (0.5 * pulled_s * pulled_s);
+            body.twist += acceleration * pulled_s;
+            self.ways[index] += body.twist * (age_s - pulled_s).max(0.0);
+        }
+    }
+
+    /// Adds the acceleration of each body under the forces of the rows.
+    fn pull(&self, rows: &[Row], lambda: &[f64], period_s: f64, out: &mut [Vec6; MAX_SCENE_BODIES]) {
+        let scale = 1.0 / (period_s * period_s);
+        for ((row, yielding), force) in rows.iter().zip(&*self.yielding).zip(lambda) {
+            for (body, _, side) in row.parts() {
+                out[body] += yielding[side] * (force * scale);
+            }
+        }
+    }
+
+    /// How far the bodies have moved a row since the time of the snapshot.
+    pub(super) fn moved(&self, row: &Row) -> f64 {
+        row.parts().map(|(body, jacobian, _)| jacobian.dot(&self.ways[body])).sum()
+    }
+
+    /// How far they would move it in this tick if nothing touched them.
+    pub(super) fn coming(&self, row: &Row, period_s: f64) -> f64 {
+        let twist = |body: &SceneBody| -> Twist { body.twist + body.acceleration * period_s };
+        row.parts().map(|(body, jacobian, _)| period_s * jacobian.dot(&twist(&self.bodies[body]))).sum()
+    }
+
+    /// How fast they move it.
+    pub(super) fn speed(&self, row: &Row) -> f64 {
+        row.parts().map(|(body, jacobian, _)| jacobian.dot(&self.bodies[body].twist)).sum()
+    }
+
+    /// Moves the bodies by one tick under the forces of the rows, and sums up what the tool did to them.
+    pub(super) fn advance(&mut self, rows: &[Row], lambda: &[f64], period_s: f64) {
+        let mut pulled = [Vec6::zeros(); MAX_SCENE_BODIES];
+        self.pull(rows, lambda, period_s, &mut pulled);
+        for index in 0..self.count {
+            let body = &mut self.bodies[index];
+            body.twist += (body.acceleration + pulled[index]) * period_s;
+            self.ways[index] += body.twist * period_s;
+        }
+        for (row, force) in rows.iter().zip(lambda).filter(|(row, _)| row.kind != RowKind::Scene) {
+            for (body, jacobian, _) in row.parts() {
+                self.pushes[usize::from(self.bodies[body].index)].impulse += jacobian * (force * period_s);
+            }
+        }
+        for push in &mut self.pushes {
+            push.moment += push.impulse * period_s;
+        }
+        self.pushed_s += period_s;
+    }
+
+    /// Gives the bodies of one row an impulse of the tool.
+    pub(super) fn kick(&mut self, index: usize, row: &Row, impulse: f64, period_s: f64) {
+        for (body, jacobian, side) in row.parts() {
+            let body = &mut self.bodies[body];
+            body.twist += self.yielding[index][side] * (impulse / (period_s * period_s));
+            self.pushes[usize::from(body.index)].impulse += jacobian * impulse;
+        }
+    }
+}
