@@ -236,10 +236,10 @@ static COUPLING: Keys = Keys {
             .not_negative()
             .at_most(100.0)
             .optional("likewise"),
-        quantity("bandwidth", D::Frequency, "\"20 Hz\"", "How fast `transparent` follows the force of the hand")
+        quantity("bandwidth", D::Frequency, "\"10 Hz\"", "How fast `transparent` follows the force of the hand")
             .at_least(1.0)
             .at_most(500.0)
-            .or("\"20 Hz\""),
+            .or("\"10 Hz\""),
     ],
     choices: &[],
 };
