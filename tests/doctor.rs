@@ -47,7 +47,7 @@ fn the_text_names_every_finding_of_the_json_and_ends_with_the_result() {
 
 #[test]
 fn wrong_options_are_refused_and_the_help_documents_the_exit_codes() {
-    for arguments in [["--seconds", "0"], ["--seconds", "nan"], ["--cpu", "x"], ["--loud", "1"]] {
+    for arguments in [["--seconds", "0"], ["--seconds", "nan"], ["--cpu", "x"], ["--cpu", "99999"], ["--loud", "1"]] {
         let output = doctor(&arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(output.stdout.is_empty(), "{arguments:?}");

@@ -2,9 +2,9 @@
 
 use hapticd::math::Random;
 use hapticd::mechanism::newton::{Workspace, solve_robustly};
-use hapticd::mechanism::samples::{Kind, Sample, sample};
+use hapticd::mechanism::samples::{Extras, Kind, Sample, sample, sample_with};
 use hapticd::mechanism::solver::{Settings, residuals, solve};
-use hapticd::mechanism::{Law, MAX_ROWS, Problem, pgs};
+use hapticd::mechanism::{Block, Law, MAX_ROWS, Problem, pgs};
 
 const SETTINGS: Settings = Settings { iterations: 30, tolerance: 1e-9, relaxation: 1.3 };
 
@@ -42,6 +42,80 @@ fn piles_with_a_million_to_one_in_mass_obey_their_laws_to_one_in_a_hundred_milli
 #[test]
 fn towers_with_a_million_times_the_mass_on_top_obey_their_laws_to_one_in_a_hundred_million() {
     all_obey_their_laws(Kind::Tower, 4);
+}
+
+/// Solves problems that have something beyond strict closed contacts on bodies at rest.
+fn all_obey_their_laws_with(extras: Extras, seed: u64) {
+    let mut random = Random::new(seed);
+    let mut work = Workspace::default();
+    for kind in Kind::ALL {
+        for i in 0..320 {
+            let sample = sample_with(kind, 1 + i % 32, extras, &mut || random.uniform());
+            let mut lambda = vec![0.0; sample.free.len()];
+            solve_robustly(&sample.problem(), &mut lambda, &SETTINGS, &mut work, || false);
+            let found = residuals(&sample.problem(), &lambda);
+            assert!(found.worst() <= 1e-8, "{extras:?} {kind:?} number {i}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn spinning_bodies_with_an_unsymmetric_compliance_obey_their_laws() {
+    all_obey_their_laws_with(Extras { spin: true, ..Extras::default() }, 11);
+}
+
+#[test]
+fn open_gaps_obey_their_laws() {
+    all_obey_their_laws_with(Extras { gaps: true, ..Extras::default() }, 12);
+}
+
+#[test]
+fn laws_that_give_way_obey_themselves() {
+    all_obey_their_laws_with(Extras { compliance: true, ..Extras::default() }, 13);
+}
+
+#[test]
+fn joints_among_contacts_obey_their_laws() {
+    all_obey_their_laws_with(Extras { joints: true, ..Extras::default() }, 14);
+}
+
+#[test]
+fn everything_at_once_obeys_its_laws() {
+    all_obey_their_laws_with(Extras { spin: true, gaps: true, compliance: false, joints: true }, 15);
+    all_obey_their_laws_with(Extras { spin: true, gaps: true, compliance: true, joints: true }, 16);
+}
+
+#[test]
+fn a_spinning_body_makes_the_compliance_unsymmetric() {
+    let mut random = Random::new(17);
+    let extras = Extras { spin: true, ..Extras::default() };
+    let sample = sample_with(Kind::OneBody, 4, extras, &mut || random.uniform());
+    let rows = sample.free.len();
+    let entry = |i: usize, j: usize| sample.compliance[i * rows + j];
+    let skew = (0..rows * rows).map(|k| (entry(k / rows, k % rows) - entry(k % rows, k / rows)).abs());
+    let largest = sample.compliance.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    assert!(skew.fold(0.0, f64::max) > 1e-3 * largest);
+}
+
+#[test]
+fn problems_from_a_running_scene_are_solved_from_their_warm_start() {
+    let numbers = |line: &str| line.split(' ').map(|x| x.parse().expect("a number")).collect::<Vec<f64>>();
+    let lines: Vec<_> = include_str!("data/box_on_table.txt").lines().filter(|l| !l.starts_with('#')).collect();
+    let mut work = Workspace::default();
+    for case in lines.chunks_exact(18) {
+        let (friction, mut lambda, free) = (numbers(case[0]), numbers(case[1]), numbers(case[2]));
+        let compliance: Vec<f64> = case[3..].iter().flat_map(|line| numbers(line)).collect();
+        let contact = |(i, &friction): (usize, &f64)| Block {
+            id: i as u64,
+            first: 3 * i,
+            law: Law::Contact { friction, compliance: 0.0 },
+        };
+        let blocks: Vec<_> = friction.iter().enumerate().map(contact).collect();
+        let problem = Problem { blocks: &blocks, compliance: &compliance, stride: free.len(), free: &free };
+        let outcome = solve_robustly(&problem, &mut lambda, &SETTINGS, &mut work, || false);
+        let found = residuals(&problem, &lambda).worst();
+        assert!(outcome.converged && found <= 1e-9 && outcome.iterations < 200, "{outcome:?} {found:e}");
+    }
 }
 
 #[test]
@@ -90,7 +164,11 @@ fn slices_and_the_fixed_arrays_of_a_snapshot_give_the_same_bits() {
         let (mut a, mut b) = (vec![0.0; rows], vec![0.0; rows]);
         let first = solve(&sample.problem(), &mut a, &SETTINGS, || false);
         let second = solve(&spread, &mut b, &SETTINGS, || false);
-        assert_eq!((first, a), (second, b));
+        assert_eq!((first, &a), (second, &b));
+        let mut work = Workspace::default();
+        solve_robustly(&sample.problem(), &mut a, &SETTINGS, &mut work, || false);
+        solve_robustly(&spread, &mut b, &SETTINGS, &mut work, || false);
+        assert_eq!(a, b);
     }
 }
 
@@ -107,6 +185,27 @@ fn the_iteration_bound_and_the_stop_condition_are_honoured() {
         asked == 3
     });
     assert!(outcome.timed_out && outcome.iterations == 3 && !outcome.converged, "{outcome:?}");
+    // The robust solve asks before every piece of work: stopped at any time it stops at once, with forces that are finite
+    // and no worse than those of the sweeps.
+    let mut work = Workspace::default();
+    let robust = |limit: u32, work: &mut Workspace| {
+        let mut asked = 0;
+        let mut lambda = vec![0.0; sample.free.len()];
+        let outcome = solve_robustly(&sample.problem(), &mut lambda, &SETTINGS, work, || {
+            asked += 1;
+            asked > limit
+        });
+        (outcome, asked, residuals(&sample.problem(), &lambda).worst())
+    };
+    let (whole, questions, _) = robust(u32::MAX, &mut work);
+    assert!(whole.converged && !whole.timed_out && questions > 10, "{whole:?} {questions}");
+    let (swept, _, most) = robust(5, &mut work);
+    assert!(swept.timed_out);
+    for limit in 6..questions - 1 {
+        let (outcome, asked, residual) = robust(limit, &mut work);
+        assert!(outcome.timed_out && asked <= limit + 4, "{limit}: {outcome:?}, asked {asked} times");
+        assert!(residual <= most, "{limit}: {residual:e} after {most:e}");
+    }
 }
 
 fn spoil(sample: &mut Sample, where_to: usize, value: f64) {

@@ -56,6 +56,10 @@ const UNDER: f64 = 0.02;
 /// small by the overhang times the tilt.
 const INSIDE: f64 = 1e-6;
 
+/// How much deeper than at first sight a corner may be along a normal asked for again: this many times, and this much, m.
+const DEEPER: f64 = 1.4;
+const DEEPER_M: f64 = 5e-7;
+
 /// Adds the candidates of one pair with a gap below `margin` to `out`, at most [`MAX_PER_PAIR`].
 pub fn collide(pair: u16, a: &Placed<'_>, b: &Placed<'_>, margin: f64, out: &mut Candidates) {
     let size = a.surface.bounding_sphere().radius.min(b.surface.bounding_sphere().radius);
@@ -166,7 +170,9 @@ impl Corner {
         let inside = hit.point + self.edges.iter().sum::<Vec3>() * INSIDE;
         let Distance { distance, normal } = surface.sheet_distance(sheet, &inside);
         let again = Hit { normal, gap: distance + normal.dot(&(hit.point - inside)), ..hit };
-        (!self.is_ghost(&again, surface, sheet)).then_some(again)
+        // Where that way out is much longer the corner is in beside another: the edges that cross know the short one.
+        let longer = again.gap < DEEPER * hit.gap - DEEPER_M;
+        (!longer && !self.is_ghost(&again, surface, sheet)).then_some(again)
     }
 }
 

@@ -151,8 +151,7 @@ pub fn main() -> ExitCode {
         Verb::Bench(args) => measure(&args),
         Verb::Check { files } => check(&files),
         Verb::Doctor(DoctorArgs { json, seconds, cpu }) => {
-            let fit = doctor::run(&DoctorOptions { seconds, cpu, json });
-            Ok(exit(u8::from(!fit)))
+            doctor::run(&DoctorOptions { seconds, cpu, json }).map(|fit| exit(u8::from(!fit)))
         }
     };
     outcome.unwrap_or_else(|failure| {

@@ -24,8 +24,9 @@ impl Scaling {
         Self { eta: square.sqrt(), v: [1.0, 0.0, 0.0], ..Self::default() }
     }
 
-    /// The scaling that takes `x` and `z` to the same point; none when one of them is not inside the cone.
-    pub(super) fn between(x: &V3, z: &V3) -> Option<Self> {
+    /// The scaling that takes `x` and `z` to the same point; none when one of them is not inside the cone. The slip
+    /// `√(‖z_t‖² + round²)` is rounded at zero.
+    pub(super) fn between(x: &V3, z: &V3, round: f64) -> Option<Self> {
         let (nx, nz) = (norm_j(x), norm_j(z));
         if !(nx > 0.0 && nz > 0.0) {
             return None;
@@ -34,7 +35,7 @@ impl Scaling {
         let gamma = (0.5 * (1.0 + inner(&xs, &zs))).sqrt();
         let w = [(xs[0] + zs[0]), (xs[1] - zs[1]), (xs[2] - zs[2])].map(|v| v / (2.0 * gamma));
         let root = (2.0 * (w[0] + 1.0)).sqrt();
-        let slip = length(z[1], z[2]).max(f64::MIN_POSITIVE);
+        let slip = length(length(z[1], z[2]), round).max(f64::MIN_POSITIVE);
         let mut scaling = Self {
             eta: (nx / nz).sqrt(),
             v: [w[0] + 1.0, w[1], w[2]].map(|v| v / root),
@@ -165,7 +166,7 @@ mod tests {
             mx in 0.01..1.0_f64, mz in 0.01..1.0_f64, a in prop::array::uniform3(-1.0..1.0_f64),
         ) {
             let (x, z) = (inside(x, mx), inside(z, mz));
-            let s = Scaling::between(&x, &z).expect("both are inside");
+            let s = Scaling::between(&x, &z, 0.0).expect("both are inside");
             prop_assert!(close(&s.inverse_times(&x), &s.point, 1e-10) && close(&s.times(&z), &s.point, 1e-10));
             prop_assert!(close(&s.inverse_times(&s.times(&a)), &a, 1e-9));
             prop_assert!(close(&jordan(&x, &divide(&x, &a)), &a, 1e-9));

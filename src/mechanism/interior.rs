@@ -26,14 +26,9 @@ const STEPS: u32 = 50;
 const SHORT: f64 = 0.1;
 /// … and this many of them mean that the path does not lead on.
 const MOST_SHORT: u32 = 6;
-/// Below this distance from the end, this many steps that do not halve it mean that round-off has been met.
-const STALLED: f64 = 1e-6;
+/// Below this distance from the end, a few tolerances, this many steps that do not halve it mean that round-off has been met.
+const STALLED: f64 = 1e-8;
 const MOST_IDLE: u32 = 3;
-/// Compliance added to the rows of joints in the matrix of a step, so that redundant ones can be solved. The end of the
-/// path does not depend on it.
-const JOINT_GIVE: f64 = 1e-10;
-/// The same for all rows when the size of the forces is estimated.
-const ESTIMATE_GIVE: f64 = 1e-8;
 /// A contact starts with at least this part of the largest force estimated.
 const LEAST_START: f64 = 1e-2;
 
@@ -43,6 +38,8 @@ pub(super) struct Path {
     /// First row and friction of each contact.
     pub(super) contacts: Vec<(usize, f64)>,
     joints: Vec<usize>,
+    give: f64,
+    smoothing: f64,
     q: Vec<f64>,
     shift: Vec<f64>,
     /// What a violation of each row counts, so that it can be compared with the largest free violation of the problem as it was stated.
@@ -90,6 +87,8 @@ impl Path {
         ] {
             vector.resize(rows, 0.0);
         }
+        // Nothing moves a joint's `z` away from zero.
+        self.dz.fill(0.0);
         // `dx` serves as the diagonal of D here.
         self.dx.fill(1.0);
         for block in problem.blocks {
@@ -124,19 +123,26 @@ impl Path {
     }
 
     /// Puts the point at the start of a path: on the axes of the cones, `boldness` times as far out as the forces are
-    /// estimated to be.
-    pub(super) fn start(&mut self, boldness: f64) {
+    /// estimated to be. `give` is added to the compliance of joints in the matrix of a step, so that redundant ones can
+    /// be solved, and to all rows for the estimate. `smoothing` rounds the slip (see [`Self::roundness`]). The end of the
+    /// path depends on none of them.
+    pub(super) fn start(&mut self, boldness: f64, give: f64, smoothing: f64) {
+        (self.give, self.smoothing) = (give, smoothing);
         let size = self.shift.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         self.scaling.clear();
-        self.scaling.resize(self.contacts.len(), Scaling::uniform(1.0 / ESTIMATE_GIVE));
+        self.scaling.resize(self.contacts.len(), Scaling::uniform(1.0 / give));
         self.target.clear();
         self.target.resize(self.contacts.len(), [0.0; 3]);
-        for (r, q) in self.residual.iter_mut().zip(&self.shift) {
-            *r = -q;
-        }
         self.x.fill(0.0);
         self.z.fill(0.0);
         if self.factorise() {
+            // (Q + ε)⁻² Q q: the forces that bring the motion to rest, without the part of q that no force can change.
+            let rows = self.x.len();
+            for i in 0..rows {
+                self.residual[i] = -dot(&self.q[i * rows..][..rows], &self.shift);
+            }
+            self.direction();
+            self.residual.copy_from_slice(&self.dx);
             self.direction();
             self.x.copy_from_slice(&self.dx);
         }
@@ -220,8 +226,16 @@ impl Path {
             self.residual[i] = self.z[i] - dot(&self.q[i * rows..][..rows], &self.x) - self.shift[i];
         }
         for &(i, _) in &self.contacts {
-            self.residual[i] -= length(self.z[i + 1], self.z[i + 2]);
+            let round = self.roundness(i);
+            self.residual[i] -= length(length(self.z[i + 1], self.z[i + 2]), round) - round;
         }
+    }
+
+    /// `ε` of the rounded slip `√(‖z_t‖² + ε²) − ε`: the part `smoothing` of `x·z/x_n`, which for a contact that sticks is
+    /// as large as `z` itself and goes with it. Without, the direction of a slip that passes close to zero spins, and the
+    /// path with it.
+    fn roundness(&self, i: usize) -> f64 {
+        self.smoothing * inner(&at(&self.x, i), &at(&self.z, i)) / self.x[i]
     }
 
     /// Largest of the residual of any row beside the problem's free violation, and `x·z` of any contact beside that times
@@ -236,7 +250,8 @@ impl Path {
     pub(super) fn rescale(&mut self) -> bool {
         self.scaling.clear();
         for &(i, _) in &self.contacts {
-            let Some(scaling) = Scaling::between(&at(&self.x, i), &at(&self.z, i)) else { return false };
+            let round = self.roundness(i);
+            let Some(scaling) = Scaling::between(&at(&self.x, i), &at(&self.z, i), round) else { return false };
             self.scaling.push(scaling);
         }
         true
@@ -253,7 +268,7 @@ impl Path {
         let rows = self.x.len();
         self.matrix.extend_from_slice(&self.q);
         for &i in &self.joints {
-            self.matrix[i * rows + i] += JOINT_GIVE;
+            self.matrix[i * rows + i] += self.give;
         }
         for (s, &(i, _)) in self.scaling.iter().zip(&self.contacts) {
             for (k, column) in s.stiffness().iter().enumerate() {
@@ -318,8 +333,9 @@ impl Path {
     /// The same in the low rank, the right-hand side being in `dx`.
     fn condensed_direction(&mut self) {
         let (low, r) = (&self.low_rank, self.low_rank.width);
+        self.scratch.clear();
+        self.scratch.resize(3 * r, 0.0);
         let y = &mut self.scratch[..r];
-        y.fill(0.0);
         for (t, &(i, _)) in self.middle.iter().zip(&self.contacts) {
             add_three(y, &apply(t, &at(&self.dx, i)), three(&low.right, i, r));
         }

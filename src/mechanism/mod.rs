@@ -8,6 +8,7 @@
 //!  mechanism   δ = W λ + δ_free          W = T · Σ H A⁻¹ Hᵀ, in m/N              [problem]
 //!  laws        δ, λ obey their law       contact with friction, bilateral, …     [law]
 //!  solver      block Gauss–Seidel, each law solves its own small block exactly   [solver]
+//!              where that is too slow: Newton and an interior-point path         [newton]
 //! ```
 //!
 //! The simulation runs this over slices; the haptic thread runs the same code over a [`MechanismSnapshot`].

@@ -27,10 +27,12 @@ const PROXIMAL: f64 = 1e-9;
 const PATIENCE: u32 = 4;
 /// Most Newton steps in a row.
 const STEPS: u32 = 20;
-/// How far out the interior-point paths begin, one attempt after the other.
-const BOLDNESS: [f64; 4] = [1.0, 10.0, 0.1, 100.0];
+/// How far out the interior-point paths begin, and how much their joints give way, one attempt after the other.
+const ATTEMPTS: [(f64, f64); 5] = [(1.0, 1e-8), (1.0, 1e-11), (0.01, 1e-9), (10.0, 1e-10), (0.1, 1e-12)];
 /// Ends of the stretches of a fold-proof path after which the quick one is tried again.
-const STRETCHES: [f64; 5] = [1e-2, 1e-4, 1e-6, 1e-8, 1e-10];
+const STRETCHES: [f64; 6] = [1e-2, 1e-5, 1e-8, 1e-11, 1e-14, 1e-17];
+/// How much of a sticking contact's distance from the end of the path its slip is rounded by, on the fold-proof path.
+const SMOOTHING: f64 = 0.01;
 /// How much closer than the tolerance the interior-point path is asked to come: it counts `x·z`, which also holds what
 /// is lacking in dissipation.
 const MARGIN: f64 = 0.3;
@@ -148,17 +150,17 @@ impl Workspace {
         if !path.is_condensed() {
             count += self.newton(tolerance, &mut least, stop);
         }
-        for boldness in BOLDNESS {
+        for (boldness, give) in ATTEMPTS {
             if least <= self.enough(tolerance) || stop() {
                 break;
             }
-            path.start(boldness);
+            path.start(boldness, give, 0.0);
             count += path.walk(MARGIN * tolerance, stop).0;
             count += self.polish(&path, tolerance, &mut least, stop);
             if least <= self.enough(tolerance) || stop() {
                 break;
             }
-            path.start(boldness);
+            path.start(boldness, give, SMOOTHING);
             trail.begin(&mut path);
             for goal in STRETCHES {
                 count += trail.follow(&mut path, goal, stop);

@@ -34,7 +34,7 @@ impl Default for Settings {
 pub struct Outcome {
     /// Sweeps made.
     pub iterations: u32,
-    /// Largest residual of any block (see [`residual`]), relative to the problem's own size.
+    /// Largest residual of any block (see [`residuals`]), relative to the problem's own size.
     pub residual: f64,
     /// The tolerance was met (by [`solve_robustly`](super::newton::solve_robustly) up to a factor of three where round-off
     /// stands in the way).
@@ -197,13 +197,17 @@ fn sweeps(
         lambda.fill(0.0);
         return Outcome { residual: 0.0, converged: true, ..outcome };
     }
-    let mut relaxation = settings.relaxation;
-    while outcome.iterations < settings.iterations {
+    // A block on its own is solved at once; going beyond would only have to come back.
+    let mut relaxation = if blocks.len() == 1 { 1.0 } else { settings.relaxation };
+    let mut is_sound = scale.is_finite();
+    while is_sound && outcome.iterations < settings.iterations {
         let before = outcome.residual;
         // The residual of a sweep is the largest correction it made, as a violation.
         let mut largest: f64 = 0.0;
         for (index, block) in blocks.iter().enumerate() {
-            largest = largest.max(relax(compliance, index, block, lambda, relaxation));
+            let correction = relax(compliance, index, block, lambda, relaxation);
+            is_sound &= correction.is_finite();
+            largest = largest.max(correction);
         }
         outcome.iterations += 1;
         outcome.residual = largest / scale;
@@ -223,7 +227,7 @@ fn sweeps(
             break;
         }
     }
-    if !(scale.is_finite() && lambda.iter().all(|x| x.is_finite())) {
+    if !(is_sound && lambda.iter().all(|x| x.is_finite())) {
         lambda.fill(0.0);
         outcome = Outcome { residual: f64::INFINITY, converged: false, ..outcome };
     }
@@ -268,7 +272,7 @@ fn relax(compliance: &mut impl Compliance, index: usize, block: &Block, lambda: 
     delta += old * block.law.compliance();
     let own = compliance.own(index, block);
     let step = solve_block(&block.law, own, &(delta - own.matrix * old), &old) - old;
-    let correction = (own.matrix * step).amax();
+    let correction = own.matrix * step;
     let mut next = old + step * relaxation;
     if let Law::Contact { friction, .. } = block.law {
         next = into_cone(&next, friction);
@@ -276,7 +280,8 @@ fn relax(compliance: &mut impl Compliance, index: usize, block: &Block, lambda: 
     let rows = block.law.rows();
     lambda[range].copy_from_slice(&next.as_slice()[..rows]);
     compliance.changed(block.first, &(next - old).as_slice()[..rows]);
-    correction
+    // A maximum passes over NaN, a sum does not.
+    if correction.sum().is_nan() { f64::NAN } else { correction.amax() }
 }
 
 /// A block's own compliance, its violation without its own force, and its force.

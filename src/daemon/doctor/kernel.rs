@@ -47,8 +47,8 @@ pub(super) fn kernel(system: &System) -> Finding {
         Preemption::Realtime => return KERNEL.fit(format!("{release}, PREEMPT_RT")),
         Preemption::Dynamic(Some(mode)) if mode == "full" => ("PREEMPT_DYNAMIC, now full".to_owned(), None),
         Preemption::Dynamic(mode) => {
-            let mode = mode.as_deref().unwrap_or("mode not readable");
-            (format!("PREEMPT_DYNAMIC, now {mode}"), Some(system.boot_with("preempt=full")))
+            let mode = mode.map_or_else(|| "mode could not be read".to_owned(), |mode| format!("now {mode}"));
+            (format!("PREEMPT_DYNAMIC, {mode}"), Some(system.boot_with("preempt=full")))
         }
         Preemption::Full => ("PREEMPT".to_owned(), None),
         Preemption::Voluntary => ("no preemption of the kernel".to_owned(), None),
@@ -221,7 +221,7 @@ mod tests {
     fn the_dynamic_mode_is_taken_from_the_best_source_there_is() {
         let seen = |fixture: &Fixture| kernel(&fixture.system()).seen;
         let plain = on("PREEMPT_DYNAMIC");
-        assert_eq!(seen(&plain), "6.18.4, PREEMPT_DYNAMIC, now mode not readable");
+        assert_eq!(seen(&plain), "6.18.4, PREEMPT_DYNAMIC, mode could not be read");
         let configured = plain.with("/boot/config-6.18.4", "CONFIG_PREEMPT_BUILD=y\nCONFIG_PREEMPT_VOLUNTARY=y\n");
         assert_eq!(seen(&configured), "6.18.4, PREEMPT_DYNAMIC, now voluntary");
         let booted = configured.with("/proc/cmdline", "quiet preempt=none preempt=lazy ro");

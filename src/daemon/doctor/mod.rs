@@ -3,9 +3,9 @@
 //! Thread: main, and one real-time thread for the measurement.
 //!
 //! Each finding says what was seen, why it matters and the exact command that mends it. Facts are read through one
-//! [`System`](system::System), so tests run every finding on made-up systems; a fact that cannot be read is a finding
-//! too. Only what breaks a promise is unfit: rights, memory, a starved or coarse clock, and the lateness itself. All
-//! else is advice, because the measurement already shows what it costs.
+//! `System`, so tests run every finding on made-up systems; a fact that cannot be read is a finding too. Only what breaks
+//! a promise is unfit: refused rights or memory, a starved budget, a coarse clock, and the lateness itself. All else is
+//! advice, because the measurement already shows what it costs.
 
 mod devices;
 mod finding;
@@ -20,6 +20,7 @@ mod system;
 
 pub use finding::{Finding, Verdict};
 
+use super::Failure;
 use rights::Probe;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -40,10 +41,12 @@ pub struct DoctorOptions {
 }
 
 /// Examines this PC and prints what it finds. True when the PC is fit.
-#[must_use]
-pub fn run(options: &DoctorOptions) -> bool {
+///
+/// # Errors
+/// [`Failure::Usage`] when the processor asked for is not there.
+pub fn run(options: &DoctorOptions) -> Result<bool, Failure> {
     let system = System::this_pc();
-    let cpu = processors::choose(&system, options.cpu);
+    let cpu = processors::choose(&system, options.cpu).map_err(Failure::Usage)?;
     let mut findings = examine(&system, cpu, &rights::probe(), &recordings(&system));
     if !options.json {
         say(&format!("hapticd {}   is this PC fit for real time?\n\n", env!("CARGO_PKG_VERSION")));
@@ -64,7 +67,7 @@ pub fn run(options: &DoctorOptions) -> bool {
         findings.push(verdict);
         say(&report::conclusion_text(&findings));
     }
-    report::is_fit(&findings)
+    Ok(report::is_fit(&findings))
 }
 
 /// Everything but the lateness, most important first.

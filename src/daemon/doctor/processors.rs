@@ -41,10 +41,21 @@ fn usable(system: &System) -> Result<Vec<usize>, Unread> {
 }
 
 /// The processor the loop would run on: the one asked for, else the last that is kept free, else the last there is.
-pub(super) fn choose(system: &System, asked: Option<usize>) -> usize {
+///
+/// # Errors
+/// A sentence when the one asked for is not there.
+pub(super) fn choose(system: &System, asked: Option<usize>) -> Result<usize, String> {
+    if let Some(cpu) = asked {
+        return match system.cpus(&format!("{CPU_DIR}/online")) {
+            Ok(online) if !online.contains(&cpu) => {
+                Err(format!("--cpu {cpu}: there is no such processor, choose one of {}", format_cpus(&online)))
+            }
+            _ => Ok(cpu),
+        };
+    }
     let isolated = system.cpus(&format!("{CPU_DIR}/isolated")).unwrap_or_default();
     let last = || usable(system).unwrap_or_default().last().copied();
-    asked.or_else(|| isolated.last().copied()).or_else(last).unwrap_or(0)
+    Ok(isolated.last().copied().or_else(last).unwrap_or(0))
 }
 
 /// How many processors there are for hapticd.
@@ -222,12 +233,20 @@ mod tests {
     #[test]
     fn the_loop_goes_where_it_is_asked_to_then_where_it_is_free_then_to_the_last() {
         let free = Fixture::lab_pc();
-        assert_eq!((choose(&free.system(), Some(2)), choose(&free.system(), None)), (2, 7));
+        assert_eq!((choose(&free.system(), Some(2)), choose(&free.system(), None)), (Ok(2), Ok(7)));
         let busy = Fixture::lab_pc().with(&cpu_file("isolated"), "\n");
-        assert_eq!(choose(&busy.system(), None), 6);
+        assert_eq!(choose(&busy.system(), None), Ok(6));
         let unlisted = Fixture::empty().with(&cpu_file("online"), "0-3\n");
-        assert_eq!(choose(&unlisted.system(), None), 3);
-        assert_eq!(choose(&Fixture::empty().system(), None), 0);
+        assert_eq!(choose(&unlisted.system(), None), Ok(3));
+        assert_eq!(choose(&Fixture::empty().system(), None), Ok(0));
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_refused_with_those_that_are() {
+        let error = choose(&Fixture::lab_pc().system(), Some(8)).expect_err("there are eight, from 0");
+        assert!(error.contains("--cpu 8") && error.ends_with("0-7"), "{error}");
+        // Without the list there is nothing to refuse it by.
+        assert_eq!(choose(&Fixture::empty().system(), Some(8)), Ok(8));
     }
 
     #[test]
