@@ -52,6 +52,15 @@ enum Verb {
         after_help = "Examples:\n  hapticd doctor\n  hapticd doctor --seconds 600 --cpu 3\n  hapticd doctor --json\n\nRun it as the user who will run hapticd. docs/doctor.md says what each finding means.\n\nExit codes: 0 fit, 1 not fit, 2 bad usage."
     )]
     Doctor(DoctorArgs),
+    /// Print what may stand in a kind of file: as JSON Schema for editors, or as a page for people
+    #[command(after_help = "Examples:\n  hapticd schema scene > scene.schema.json\n  hapticd schema device --markdown")]
+    Schema {
+        /// The kind of file
+        kind: SchemaKind,
+        /// A page of reference in Markdown instead of JSON Schema
+        #[arg(long)]
+        markdown: bool,
+    },
 }
 
 #[derive(Args)]
@@ -65,6 +74,16 @@ struct DoctorArgs {
     /// Processor the loop is measured on; by default one kept free with isolcpus=, else the last
     #[arg(long)]
     cpu: Option<usize>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum SchemaKind {
+    /// Scene files
+    Scene,
+    /// Device files
+    Device,
+    /// The configuration of the daemon
+    Config,
 }
 
 #[derive(Args)]
@@ -153,6 +172,7 @@ pub fn main() -> ExitCode {
         Verb::Doctor(DoctorArgs { json, seconds, cpu }) => {
             doctor::run(&DoctorOptions { seconds, cpu, json }).map(|fit| exit(u8::from(!fit)))
         }
+        Verb::Schema { kind, markdown } => Ok(print_schema(kind, markdown)),
     };
     outcome.unwrap_or_else(|failure| {
         failure.print();
@@ -241,6 +261,16 @@ fn check(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
         return Ok(exit(2));
     }
     Ok(exit(0))
+}
+
+fn print_schema(kind: SchemaKind, markdown: bool) -> ExitCode {
+    let schema = match kind {
+        SchemaKind::Scene => &scene::SCHEMA,
+        SchemaKind::Device => &files::schema::DEVICE,
+        SchemaKind::Config => &files::schema::CONFIG,
+    };
+    print!("{}", if markdown { schema.markdown() } else { schema.json() });
+    exit(0)
 }
 
 fn check_one(path: &Path) -> Result<&'static str, Failure> {

@@ -7,6 +7,7 @@
 
 use super::diagnostic::{Problem, Report};
 use super::document::{Format, LoadError, Loaded, load as load_file, read};
+use super::field::Field;
 use super::quantity::Dimension;
 use super::table::Table;
 use crate::device::{DeviceSpec, Limits, Mechanics, PerPart};
@@ -67,6 +68,9 @@ const COULOMB: Pair =
     Pair { linear: ("friction", Dimension::Force, 50.0), angular: ("angular_friction", Dimension::Torque, 5.0) };
 const QUANTUM: Pair =
     Pair { linear: ("resolution", Dimension::Length, 0.01), angular: ("angular_resolution", Dimension::Angle, 0.2) };
+
+/// A lower bound, as a function.
+type Least = for<'t, 'd> fn(Field<'t, 'd, f64>) -> Field<'t, 'd, f64>;
 
 /// Reads a device file; `name` is what it is called in the report.
 ///
@@ -196,20 +200,19 @@ fn read_limits(table: &Table<'_>, rotation: Option<Part>, rate_hz: Option<f64>) 
 fn read_mechanics(table: &Table<'_>, rotation: Option<Part>, rate_hz: Option<f64>) -> Option<Mechanics> {
     let sensed = rotation.map(|part| part.sensed);
     // Friction may be left out: it is zero for a good device. Mass and resolution may not.
-    let pair = |pair: &Pair, least: fn(f64) -> bool, optional: bool| {
+    let pair = |pair: &Pair, least: Least, optional: bool| {
         let read = |(key, dimension, most): (&str, Dimension, f64)| {
-            let field = table.quantity(key, dimension).not_negative().at_most(most);
-            let field = field.check(|value| least(*value), "a value above zero");
+            let field = least(table.quantity(key, dimension)).at_most(most);
             if optional { Some(field.or(0.0)) } else { field.required() }
         };
         let linear = read(pair.linear);
         let angular = if sensed == Some(true) { read(pair.angular) } else { unused(table, pair, sensed) };
         Some(PerPart { linear: linear?, angular: angular? })
     };
-    let inertia = pair(&INERTIA, |value| value > 0.0, false);
-    let damping = pair(&VISCOUS, |_| true, true);
-    let friction = pair(&COULOMB, |_| true, true);
-    let quantum = pair(&QUANTUM, |_| true, false);
+    let inertia = pair(&INERTIA, |field| field.positive(), false);
+    let damping = pair(&VISCOUS, |field| field.not_negative(), true);
+    let friction = pair(&COULOMB, |field| field.not_negative(), true);
+    let quantum = pair(&QUANTUM, |field| field.not_negative(), false);
     let latency_s = table.quantity("latency", Dimension::Time).not_negative().at_most(LATENCY_MAX_S).or(0.0);
     Some(Mechanics {
         inertia: inertia?,

@@ -25,11 +25,22 @@ pub struct Field<'t, 'd, T> {
     kind: String,
     dimension: Dimension,
     state: State<T>,
+    /// Bounds that were put on it.
+    #[cfg(test)]
+    limits: Vec<String>,
 }
 
 impl<'t, 'd, T> Field<'t, 'd, T> {
     pub(super) fn new(table: &'t Table<'d>, key: &str, kind: String, state: State<T>) -> Self {
-        Self { table, key: key.to_owned(), kind, dimension: Dimension::Dimensionless, state }
+        Self {
+            table,
+            key: key.to_owned(),
+            kind,
+            dimension: Dimension::Dimensionless,
+            state,
+            #[cfg(test)]
+            limits: Vec::new(),
+        }
     }
 
     pub(super) fn of(self, dimension: Dimension) -> Self {
@@ -38,6 +49,8 @@ impl<'t, 'd, T> Field<'t, 'd, T> {
 
     /// The value; a missing key is an error. `None` when it was missing or wrong, which has then been reported.
     pub fn required(self) -> Option<T> {
+        #[cfg(test)]
+        super::observe::note(self.table.path(), &self.key, &self.kind, &self.limits, true);
         match self.state {
             State::Good(value) => Some(value),
             State::Bad => None,
@@ -50,6 +63,8 @@ impl<'t, 'd, T> Field<'t, 'd, T> {
 
     /// The value if it is there. `None` also when it was wrong, which has then been reported.
     pub fn optional(self) -> Option<T> {
+        #[cfg(test)]
+        super::observe::note(self.table.path(), &self.key, &self.kind, &self.limits, false);
         match self.state {
             State::Good(value) => Some(value),
             State::Bad | State::Missing => None,
@@ -128,6 +143,8 @@ impl<T: Bounded> Field<'_, '_, T> {
     }
 
     fn bound(mut self, accept: impl Fn(f64) -> bool, limit: &str) -> Self {
+        #[cfg(test)]
+        self.limits.push(limit.to_owned());
         if let State::Good(value) = &self.state
             && let Some(outside) = value.first_outside(accept)
         {

@@ -10,7 +10,10 @@ pub mod device_file;
 mod diagnostic;
 mod document;
 mod field;
+#[cfg(test)]
+pub(crate) mod observe;
 mod quantity;
+pub mod schema;
 mod table;
 mod unit;
 

@@ -337,6 +337,8 @@ impl<'d> Table<'d> {
     /// The tables `[[key]]`, in order; none when there are none.
     #[must_use]
     pub fn tables(&self, key: &str) -> Vec<Table<'d>> {
+        #[cfg(test)]
+        super::observe::note(&self.path, key, "a list of tables", &[], false);
         let Some(value) = self.ask(key) else { return Vec::new() };
         let Some(list) = self.read_list(key, value, "a list of tables") else { return Vec::new() };
         let open = |(index, value): (usize, &'d Spanned<DeValue<'d>>)| match value.get_ref() {
@@ -439,7 +441,7 @@ impl<'d> Table<'d> {
     }
 }
 
-fn kind_of_quantity(dimension: Dimension) -> String {
+pub(super) fn kind_of_quantity(dimension: Dimension) -> String {
     match dimension.si_unit() {
         "" => dimension.name().to_owned(),
         unit => format!("{} such as \"1.5 {unit}\"", dimension.name()),

@@ -152,7 +152,7 @@ fn each_kind_of_mistake_in_a_device_is_told_apart() {
         ("= \"8 N\"", "= \"8 kN\"", "`max_linear_force` must be at most 200 N"),
         ("= \"8 N\"", "= [8]", "`max_linear_force` needs a force such as \"1.5 N\", not a list"),
         ("= \"8 N\"", "= 2026-01-01", "`max_linear_force` needs a force such as \"1.5 N\", not a date"),
-        ("\"0.15 kg\"", "0", "`mass` needs a value above zero"),
+        ("\"0.15 kg\"", "0", "`mass` must be more than zero"),
         ("\"simulated\"", "\"Simulated!\"", "`driver` needs a word of a-z, 0-9 and -"),
         ("\"simulated\"", "7", "`driver` needs a text, not a number"),
         ("\"1 kHz\"", "\"50 Hz\"", "`rate` must be at least 100 Hz"),

@@ -39,7 +39,8 @@ impl Exponents {
         Self { metre, kilogram, second, radian }
     }
 
-    fn plus(self, other: Self, power: i32) -> Option<Self> {
+    /// The exponents of a product with `other` to a power.
+    pub(super) fn plus(self, other: Self, power: i32) -> Option<Self> {
         let add = |a: i8, b: i8| i8::try_from(i32::from(a) + i32::from(b) * power).ok();
         Some(Self {
             metre: add(self.metre, other.metre)?,
@@ -100,10 +101,10 @@ impl Unit {
 }
 
 /// Symbol, other spellings, factor, decade, exponents, whether it takes a prefix.
-struct Symbol {
-    names: &'static [&'static str],
-    unit: Unit,
-    prefixed: bool,
+pub(super) struct Symbol {
+    pub(super) names: &'static [&'static str],
+    pub(super) unit: Unit,
+    pub(super) prefixed: bool,
 }
 
 const fn symbol(names: &'static [&'static str], factor: f64, decade: i32, e: [i8; 4], prefixed: bool) -> Symbol {
@@ -111,7 +112,7 @@ const fn symbol(names: &'static [&'static str], factor: f64, decade: i32, e: [i8
 }
 
 /// Every symbol known. No symbol may read as a prefix and another symbol: a test holds the table to that.
-const SYMBOLS: &[Symbol] = &[
+pub(super) const SYMBOLS: &[Symbol] = &[
     symbol(&["m"], 1.0, 0, [1, 0, 0, 0], true),
     symbol(&["g"], 1.0, -3, [0, 1, 0, 0], true),
     symbol(&["s"], 1.0, 0, [0, 0, 1, 0], true),
@@ -131,7 +132,7 @@ const SYMBOLS: &[Symbol] = &[
 ];
 
 /// SI prefixes. The micro sign and the Greek letter look the same and are both typed.
-const PREFIXES: &[(&str, i32)] = &[
+pub(super) const PREFIXES: &[(&str, i32)] = &[
     ("p", -12),
     ("n", -9),
     ("µ", -6),

@@ -21,17 +21,22 @@ mod read;
 mod read_operator;
 mod read_shape;
 mod read_task;
+mod schema;
+mod schema_task;
 mod shipped;
 mod spec;
 pub mod task;
 
 pub use build::{Built, build};
 pub use read::{load, parse};
+pub use schema::SCHEMA;
 pub use shipped::{OpenError, open, open_device, shipped, shipped_device, shipped_device_names, shipped_names};
 pub use spec::{
     BodySpec, CouplingKind, CouplingSpec, OperatorSpec, SafetySpec, SceneSpec, Source, TaskSpec, ToolSpec, Weight,
 };
 pub use task::{Condition, Goal, GoalState, Observation, TaskProgress, TaskWatcher, When};
 
+#[cfg(test)]
+mod schema_tests;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,298 @@
+//! The keys of scene files; read by [`super::read`] and its neighbours. What the operator and the task are asked stands in
+//! [`super::schema_task`].
+//!
+//! Thread: cold.
+
+use super::read::BODIES_MAX;
+use super::schema_task::{OPERATOR, TASK};
+use crate::files::Dimension as D;
+use crate::files::Format;
+use crate::files::schema::{ANY_LENGTH, Choice, Key, Keys, Kind, NOT_BLANK, Schema};
+use std::f64::consts::TAU;
+
+/// Scene files.
+pub static SCHEMA: Schema = Schema {
+    format: Format::SCENE,
+    title: "Scene files",
+    about: "\
+A scene file says what there is to touch, with what, how it is felt, and what counts as success. It is TOML. Unknown keys are
+refused. `scenes/virtual_wall.toml`, `scenes/box_on_table.toml` and `scenes/peg_primitive.toml` are examples with comments.
+
+Coordinates are right-handed: x towards the operator, y to the operator's right, z up. A pose is `{ xyz, rpy }`: a position,
+then roll about x, pitch about y and yaw about z, all fixed axes. Poses of bodies and of the tool are those of the frame of
+their shape; conditions on where a body or the tool *is* are about its centre of mass, which is the same point for every
+shape but a bore.
+",
+    root: &ROOT,
+};
+
+pub(super) const fn quantity(name: &'static str, dimension: D, example: &'static str, about: &'static str) -> Key {
+    Key::new(name, Kind::Quantity(dimension), example, about)
+}
+
+pub(super) const fn vector(name: &'static str, dimension: D, example: &'static str, about: &'static str) -> Key {
+    Key::new(name, Kind::Vector(dimension), example, about)
+}
+
+/// A place: far, but not as far as a slip of a unit.
+pub(super) const fn place(about: &'static str) -> Key {
+    vector("xyz", D::Length, "[\"-25 mm\", 0, \"55 mm\"]", about).at_least(-10.0).at_most(10.0)
+}
+
+/// Roll, pitch and yaw.
+pub(super) const fn rotation(about: &'static str) -> Key {
+    vector("rpy", D::Angle, "[0, \"180 deg\", 0]", about).at_least(-TAU).at_most(TAU)
+}
+
+static ROOT: Keys = Keys {
+    heading: "Top of the file",
+    about: "What stands above the first `[table]`, and the tables themselves.",
+    keys: &[
+        Key::new("title", NOT_BLANK, "\"Box on a table\"", "Name of the scene for people"),
+        Key::new("description", Kind::Text("", ANY_LENGTH), "\"Push a box along.\"", "What it shows").or("\"\""),
+        Key::table("defaults", &DEFAULTS, "What it is made for").optional("its defaults"),
+        Key::table("world", &WORLD, "What holds everywhere").optional("its defaults"),
+        Key::table("rate", &RATE, "How often things are worked out").optional("its defaults"),
+        Key::table("collision", &COLLISION, "How contacts are looked for").optional("its defaults"),
+        Key::new("material", Kind::Named(&MATERIAL, 64, "steel"), "", "Surfaces, by name").optional("there are none"),
+        Key::new("body", Kind::Named(&BODY, BODIES_MAX, "box"), "", "What there is to touch, by name")
+            .optional("there is nothing to touch"),
+        Key::table("tool", &TOOL, "What the hand holds in the scene"),
+        Key::table("coupling", &COUPLING, "How the tool hangs on the handle"),
+        Key::table("mapping", &MAPPING, "How the device lies in the scene").optional("its defaults"),
+        Key::table("safety", &SAFETY, "Limits tighter than the device's own").optional("the device's own limits"),
+        Key::table("operator", &OPERATOR, "Who stands in for a hand").optional("its defaults"),
+        Key::table("task", &TASK, "What counts as success").optional("its defaults"),
+    ],
+    choices: &[],
+};
+
+static DEFAULTS: Keys = Keys {
+    heading: "[defaults]",
+    about: "What the scene is made for; the command line can say otherwise.",
+    keys: &[Key::new("device", NOT_BLANK, "\"simulated-3dof\"", "Device: a shipped name, or a path")
+        .optional("`simulated-3dof`")],
+    choices: &[],
+};
+
+static WORLD: Keys = Keys {
+    heading: "[world]",
+    about: "What holds everywhere in the scene.",
+    keys: &[
+        vector("gravity", D::Acceleration, "[0, 0, \"-9.81 m/s^2\"]", "Acceleration of gravity")
+            .at_least(-100.0)
+            .at_most(100.0)
+            .or("[0, 0, -9.81]"),
+        quantity("margin", D::Length, "\"10 mm\"", "Gap up to which contacts are kept ready for the hand")
+            .positive()
+            .at_most(0.2)
+            .optional("from rate and speed"),
+    ],
+    choices: &[],
+};
+
+static RATE: Keys = Keys {
+    heading: "[rate]",
+    about: "How often things are worked out. The rate of the haptic loop is the device's.",
+    keys: &[quantity("simulation", D::Frequency, "\"250 Hz\"", "Steps of the simulation in a second")
+        .at_least(30.0)
+        .at_most(1000.0)
+        .or("\"250 Hz\"")],
+    choices: &[],
+};
+
+static COLLISION: Keys = Keys {
+    heading: "[collision]",
+    about: "How contacts are looked for.",
+    keys: &[Key::new("thread", Kind::Boolean, "true", "On a thread of its own, a step behind").or("false")],
+    choices: &[],
+};
+
+static MATERIAL: Keys = Keys {
+    heading: "[material.NAME]",
+    about: "A surface. NAME has letters, digits, `-` and `_`, at most 48. Between two, the geometric mean \
+            of their friction counts, and the larger restitution.",
+    keys: &[
+        quantity("friction", D::Dimensionless, "0.4", "Coefficient of Coulomb friction").not_negative().at_most(5.0),
+        quantity("restitution", D::Dimensionless, "0.2", "Part of the speed that is left after a blow")
+            .not_negative()
+            .at_most(1.0)
+            .or("0"),
+    ],
+    choices: &[],
+};
+
+static BODY: Keys = Keys {
+    heading: "[body.NAME]",
+    about: "A rigid body. NAME as for materials.",
+    keys: &[
+        Key::table("shape", &SHAPE, "Its shape"),
+        Key::new("material", Kind::Reference("material"), "\"steel\"", "Its surface"),
+        Key::table("pose", &POSE, "The shape's frame in the scene at the start").optional("at the origin, not turned"),
+        Key::new("fixed", Kind::Boolean, "true", "It does not move").or("false"),
+        quantity("mass", D::Mass, "\"0.3 kg\"", "How heavy it is").at_least(1e-6).at_most(1000.0).chosen(),
+        quantity("density", D::Density, "\"7.85 g/cm^3\"", "How heavy it is, by its volume")
+            .positive()
+            .at_most(30_000.0)
+            .chosen(),
+    ],
+    choices: &[
+        Choice::needing(&["mass"]).unless(&[("fixed", "true"), ("shape.kind", "\"half-space\"")]),
+        Choice::needing(&["density"]).unless(&[("fixed", "true"), ("shape.kind", "\"half-space\"")]),
+        Choice::needing(&[]).when(&[("fixed", "true")]).allowing(&["mass", "density"]),
+    ],
+};
+
+static TOOL: Keys = Keys {
+    heading: "[tool]",
+    about: "What the hand holds in the scene: a proxy that contacts stop.",
+    keys: &[
+        Key::table("shape", &SHAPE, "Its shape, any but a half-space"),
+        quantity("mass", D::Mass, "\"50 g\"", "Mass of the proxy").at_least(1e-6).at_most(1000.0),
+        Key::new("material", Kind::Reference("material"), "\"steel\"", "Its surface"),
+        Key::table("pose", &POSE, "The shape's frame in the scene at the start").optional("at the origin, not turned"),
+    ],
+    choices: &[Choice::needing(&[]).unless(&[("shape.kind", "\"half-space\"")])],
+};
+
+static POSE: Keys = Keys {
+    heading: "pose = { … }",
+    about: "Where a frame is and how it is turned.",
+    keys: &[
+        place("Position").or("[0, 0, 0]"),
+        rotation("Roll about x, then pitch about y, then yaw about z, all fixed axes").or("[0, 0, 0]"),
+    ],
+    choices: &[],
+};
+
+/// A length of a shape.
+const fn length(name: &'static str, example: &'static str, about: &'static str) -> Key {
+    quantity(name, D::Length, example, about).at_least(1e-6).at_most(10.0).chosen()
+}
+
+static SHAPE: Keys = Keys {
+    heading: "shape = { … }",
+    about: "A solid. Boxes, spheres, cylinders and capsules have their frame in the middle, cylinders and capsules along z. A \
+            half-space fills z ≤ 0. A bore is a block with a round hole that opens at its top, whose middle is the frame's \
+            origin.",
+    keys: &[
+        Key::new(
+            "kind",
+            Kind::Word(&["box", "sphere", "cylinder", "capsule", "half-space", "bore"]),
+            "\"box\"",
+            "Which solid; it decides the other keys",
+        ),
+        vector(
+            "size",
+            D::Length,
+            "[\"60 mm\", \"60 mm\", \"110 mm\"]",
+            "Edges of the box or of the block along x, y, z",
+        )
+        .at_least(1e-6)
+        .at_most(10.0)
+        .chosen(),
+        length("radius", "\"10 mm\"", "Radius of the solid or of the hole"),
+        length("diameter", "\"20 mm\"", "Twice the radius, in its place"),
+        length("length", "\"50 mm\"", "Length of a cylinder, or of the middle part of a capsule"),
+        length("depth", "\"40 mm\"", "Depth of the hole"),
+        quantity("chamfer", D::Length, "\"1 mm\"", "Width of the slope at the mouth of the hole; 0 if left out")
+            .not_negative()
+            .at_most(10.0)
+            .chosen(),
+    ],
+    choices: &[
+        Choice::needing(&["size"]).when(&[("kind", "\"box\"")]),
+        Choice::needing(&["radius"]).when(&[("kind", "\"sphere\"")]),
+        Choice::needing(&["diameter"]).when(&[("kind", "\"sphere\"")]),
+        Choice::needing(&["radius", "length"]).when(&[("kind", "\"cylinder\"")]),
+        Choice::needing(&["diameter", "length"]).when(&[("kind", "\"cylinder\"")]),
+        Choice::needing(&["radius", "length"]).when(&[("kind", "\"capsule\"")]),
+        Choice::needing(&["diameter", "length"]).when(&[("kind", "\"capsule\"")]),
+        Choice::needing(&[]).when(&[("kind", "\"half-space\"")]),
+        Choice::needing(&["size", "radius", "depth"]).when(&[("kind", "\"bore\"")]).allowing(&["chamfer"]),
+        Choice::needing(&["size", "diameter", "depth"]).when(&[("kind", "\"bore\"")]).allowing(&["chamfer"]),
+    ],
+};
+
+static COUPLING: Keys = Keys {
+    heading: "[coupling]",
+    about: "How the tool hangs on the handle, in the units of the scene; what the hand feels is scaled by the mapping.",
+    keys: &[
+        Key::new(
+            "kind",
+            Kind::Word(&["spring", "transparent", "direct"]),
+            "\"spring\"",
+            "Spring and damper to the proxy; the same with force channels in both directions; or no proxy, and contacts \
+             that give way",
+        )
+        .or("\"spring\""),
+        quantity("stiffness", D::Stiffness, "\"1500 N/m\"", "Of the spring, or of the contacts").positive().at_most(1e6),
+        quantity("damping", D::Damping, "\"5 N*s/m\"", "Of the damper, or of the contacts").not_negative().at_most(1e4),
+        quantity("angular_stiffness", D::AngularStiffness, "\"1.5 N*m/rad\"", "Of the spring of rotation")
+            .positive()
+            .at_most(1e4)
+            .optional("none, and an error with a device that senses rotation, but for `direct`"),
+        quantity("angular_damping", D::AngularDamping, "\"0.01 N*m*s/rad\"", "Of the damper of rotation")
+            .not_negative()
+            .at_most(100.0)
+            .optional("likewise"),
+        quantity("bandwidth", D::Frequency, "\"20 Hz\"", "How fast `transparent` follows the force of the hand")
+            .at_least(1.0)
+            .at_most(500.0)
+            .or("\"20 Hz\""),
+    ],
+    choices: &[],
+};
+
+/// A scale between device and scene.
+const fn scale(name: &'static str, example: &'static str, about: &'static str) -> Key {
+    quantity(name, D::Dimensionless, example, about).at_least(1e-4).at_most(1e4).or("1")
+}
+
+static MAPPING: Keys = Keys {
+    heading: "[mapping]",
+    about: "How the device lies in the scene.",
+    keys: &[
+        scale("motion", "2", "Metres in the scene for a metre of the hand"),
+        scale("force", "0.5", "Power in the hand for power in the scene; where `motion` is 1, force for force"),
+        Key::table("pose", &POSE, "The device's base in the scene").optional("at the origin, not turned"),
+        Key::new("clutch_button", Kind::Integer(1, 32), "1", "Button, from 1, that lifts the tool off the handle")
+            .optional("no clutch"),
+    ],
+    choices: &[],
+};
+
+/// A limit that can only be tightened.
+const fn limit(name: &'static str, dimension: D, most: f64, example: &'static str, about: &'static str) -> Key {
+    quantity(name, dimension, example, about).positive().at_most(most).optional("the device's own limit")
+}
+
+static SAFETY: Keys = Keys {
+    heading: "[safety]",
+    about: "What is wanted in addition to the device's own limits, never in their place.",
+    keys: &[
+        limit("max_force", D::Force, 200.0, "\"6 N\"", "Largest force"),
+        limit("max_torque", D::Torque, 20.0, "\"0.5 N*m\"", "Largest torque"),
+        limit("max_speed", D::Velocity, 20.0, "\"0.5 m/s\"", "Speed above which the handle is braked"),
+        limit(
+            "max_angular_speed",
+            D::AngularVelocity,
+            500.0,
+            "\"10 rad/s\"",
+            "Rate of rotation above which it is braked",
+        ),
+        limit("max_power", D::Power, 1000.0, "\"5 W\"", "Most power given to the hand"),
+        quantity("ramp_up", D::Time, "\"0.5 s\"", "Time from enable to full force")
+            .at_least(0.1)
+            .at_most(10.0)
+            .optional("0.5 s"),
+        Key::new(
+            "passivity",
+            Kind::Word(&["bound", "off"]),
+            "\"bound\"",
+            "Whether the energy given to the hand is bounded; `off` with a simulated device only",
+        )
+        .or("\"bound\""),
+    ],
+    choices: &[],
+};

@@ -1,0 +1,292 @@
+//! The keys of `[operator]` and `[task]`; read by [`super::read_operator`] and [`super::read_task`].
+//!
+//! Thread: cold.
+
+use super::schema::{place, quantity, rotation, vector};
+use super::task::MAX_GOALS;
+use crate::device::operator::MAX_PHASES;
+use crate::files::Dimension as D;
+use crate::files::schema::{Choice, Key, Keys, Kind};
+use std::f64::consts::{PI, TAU};
+
+pub(super) static OPERATOR: Keys = Keys {
+    heading: "[operator]",
+    about: "Who stands in for a hand when the device is simulated.",
+    keys: &[
+        Key::new("skill", Kind::Word(&["novice", "trained", "expert"]), "\"trained\"", "Level of practice")
+            .or("\"trained\""),
+        Key::new("seed", Kind::Integer(0, i64::MAX), "2", "Seed of the hand's noise: equal seeds, equal runs").or("1"),
+        Key::new("phase", Kind::Tables(&PHASE, MAX_PHASES), "", "What the hand does, one after the other")
+            .optional("the hand holds still"),
+    ],
+    choices: &[],
+};
+
+/// A name that fits a line of progress.
+const NAME: Key = Key::new("name", Kind::Text(r"\S", 24), "\"go low\"", "Name for progress lines, at most 24 letters");
+
+/// A time that ends.
+const fn time(name: &'static str, example: &'static str, about: &'static str) -> Key {
+    quantity(name, D::Time, example, about).at_most(3600.0)
+}
+
+static PHASE: Keys = Keys {
+    heading: "[[operator.phase]]",
+    about: "A name, one action and, but for a rest, the condition that ends it.",
+    keys: &[
+        NAME,
+        Key::table("move_to", &MOVE_TO, "Brings the tool to a pose, looks, and corrects").chosen(),
+        Key::table("press", &PRESS, "Pushes, holding the place across the force").chosen(),
+        Key::table("slide", &SLIDE, "Moves across a force while pushing with it").chosen(),
+        Key::table("search", &SEARCH, "Winds out and in again along a spiral while pushing").chosen(),
+        Key::table("turn", &TURN, "Turns the tool about an axis through its place").chosen(),
+        Key::table("follow", &FOLLOW, "Keeps the tool at a place of a body as seen on the screen").chosen(),
+        time("rest", "\"1 s\"", "Holds still for this long").positive().chosen(),
+        Key::table("until", &UNTIL, "What ends the phase").chosen(),
+        time("timeout", "\"10 s\"", "Time after which the operator gives up").positive().or("\"20 s\""),
+        Key::new("button", Kind::Integer(1, 32), "1", "Button, from 1, that is held during the phase").optional("none"),
+    ],
+    choices: &[
+        Choice::needing(&["move_to", "until"]),
+        Choice::needing(&["slide", "until"]),
+        Choice::needing(&["turn", "until"]),
+        Choice::needing(&["press", "until"]).refusing(&["until.reached"]),
+        Choice::needing(&["search", "until"]).refusing(&["until.reached"]),
+        Choice::needing(&["follow", "until"]).refusing(&["until.reached"]),
+        Choice::needing(&["rest"]),
+    ],
+};
+
+const TARGET: Key = place("Where the tool's shape should be");
+const TURNED: Key = rotation("How it should be turned").optional("as the tool's `pose`");
+const SPEED: Key = quantity("speed", D::Velocity, "\"60 mm/s\"", "Mean speed in the scene, of a trained operator")
+    .positive()
+    .at_most(2.0)
+    .or("\"80 mm/s\"");
+const FORCE: Key = vector("force", D::Force, "[0, 0, \"-3 N\"]", "Force in the hand, direction in the scene; not zero")
+    .at_least(-50.0)
+    .at_most(50.0);
+
+static MOVE_TO: Keys = Keys {
+    heading: "move_to = { … }",
+    about: "Brings the tool to a pose, looks, and corrects until told otherwise.",
+    keys: &[TARGET, TURNED, SPEED],
+    choices: &[],
+};
+
+static PRESS: Keys = Keys {
+    heading: "press = { … }",
+    about: "Pushes with a force, holding the place across it and giving way along it.",
+    keys: &[FORCE],
+    choices: &[],
+};
+
+static SLIDE: Keys = Keys {
+    heading: "slide = { … }",
+    about: "Moves across a force while pushing with it. What of the target lies along the force is left to the force.",
+    keys: &[TARGET, TURNED, SPEED, FORCE],
+    choices: &[],
+};
+
+/// A way above zero.
+const fn distance(name: &'static str, example: &'static str, about: &'static str) -> Key {
+    quantity(name, D::Length, example, about).positive().at_most(10.0)
+}
+
+static SEARCH: Keys = Keys {
+    heading: "search = { … }",
+    about: "Winds out and in again along a spiral across a force while pushing with it.",
+    keys: &[
+        distance("radius", "\"5 mm\"", "Largest distance from the start"),
+        distance("pitch", "\"1 mm\"", "Distance between two turns"),
+        SPEED,
+        FORCE,
+    ],
+    choices: &[],
+};
+
+/// Any three numbers but zeros.
+const fn direction(name: &'static str, about: &'static str) -> Key {
+    vector(name, D::Dimensionless, "[0, 0, 1]", about).at_least(-1e6).at_most(1e6)
+}
+
+static TURN: Keys = Keys {
+    heading: "turn = { … }",
+    about: "Turns the tool about an axis through its present place.",
+    keys: &[
+        direction("axis", "Axis in the scene, of any length but zero"),
+        quantity("angle", D::Angle, "\"90 deg\"", "How far; may be many turns").at_least(-630.0).at_most(630.0),
+        quantity("rate", D::AngularVelocity, "\"1 rad/s\"", "Mean rate, of a trained operator")
+            .positive()
+            .at_most(50.0)
+            .or("\"1 rad/s\""),
+        vector("force", D::Force, "[0, 0, \"-3 N\"]", "Force in the hand meanwhile, direction in the scene")
+            .at_least(-50.0)
+            .at_most(50.0)
+            .or("[0, 0, 0]"),
+    ],
+    choices: &[],
+};
+
+const BODY: Key = Key::new("body", Kind::Reference("body"), "\"box\"", "Which body, one of the first sixteen");
+
+static FOLLOW: Keys = Keys {
+    heading: "follow = { … }",
+    about: "Keeps the tool at a place of a body as seen on the screen.",
+    keys: &[
+        BODY,
+        place("Place of the tool in the body's frame").or("[0, 0, 0]"),
+        rotation("How it is turned there").or("[0, 0, 0]"),
+    ],
+    choices: &[],
+};
+
+const HELD: Key = time("for", "\"0.3 s\"", "How long without a break").not_negative();
+const FORCE_ABOVE: Key =
+    quantity("force_above", D::Force, "\"2 N\"", "More than this force is felt").positive().at_most(200.0).chosen();
+const TORQUE_ABOVE: Key = quantity("torque_above", D::Torque, "\"0.1 N*m\"", "More than this torque is felt")
+    .positive()
+    .at_most(20.0)
+    .chosen();
+const TOOL_BELOW: Key = Key::table("tool_below", &BELOW, "The tool's place along an axis is below an offset").chosen();
+const BODY_MOVED: Key = Key::table("body_moved", &MOVED, "A body has moved since the start").chosen();
+const BODY_TILTED: Key =
+    Key::table("body_tilted", &LEANING, "A body leans from how it stood at the start by more than an angle").chosen();
+const BODY_AT: Key = Key::table("body_at", &BODY_PLACE, "A body is at a place").chosen();
+
+static UNTIL: Keys = Keys {
+    heading: "until = { … }",
+    about: "What ends a phase: one condition.",
+    keys: &[
+        quantity(
+            "reached",
+            D::Length,
+            "\"2 mm\"",
+            "The tool is as near its target as this; for `move_to`, `slide` and `turn`",
+        )
+        .positive()
+        .at_most(1.0)
+        .chosen(),
+        quantity(
+            "angle",
+            D::Angle,
+            "\"2 deg\"",
+            "With `reached`: how far it may still be turned; without it, orientation does not count",
+        )
+        .positive()
+        .at_most(PI)
+        .chosen(),
+        time("elapsed", "\"1 s\"", "So much time has passed").positive().chosen(),
+        FORCE_ABOVE,
+        TORQUE_ABOVE,
+        HELD.chosen(),
+        TOOL_BELOW,
+        BODY_MOVED,
+        BODY_TILTED,
+        BODY_AT,
+    ],
+    choices: &[
+        Choice::needing(&["reached"]).allowing(&["angle"]),
+        Choice::needing(&["elapsed"]),
+        Choice::needing(&["force_above"]).allowing(&["for"]),
+        Choice::needing(&["torque_above"]).allowing(&["for"]),
+        Choice::needing(&["tool_below"]),
+        Choice::needing(&["body_moved"]),
+        Choice::needing(&["body_tilted"]),
+        Choice::needing(&["body_at"]),
+    ],
+};
+
+static BELOW: Keys = Keys {
+    heading: "tool_below = { … }",
+    about: "The tool's place along an axis is at most an offset.",
+    keys: &[
+        direction("axis", "Axis in the scene, of any length but zero"),
+        quantity("offset", D::Length, "\"-2 mm\"", "Place along it").at_least(-10.0).at_most(10.0),
+    ],
+    choices: &[],
+};
+
+static MOVED: Keys = Keys {
+    heading: "body_moved = { … }",
+    about: "A body has moved along a direction since the start.",
+    keys: &[
+        BODY,
+        direction("direction", "Direction in the scene, of any length but zero"),
+        distance("distance", "\"45 mm\"", "How far at least"),
+    ],
+    choices: &[],
+};
+
+static LEANING: Keys = Keys {
+    heading: "body_tilted = { … }",
+    about: "How far a body leans from how it stood at the start; turning about the vertical does not count. Also \
+            `body_upright`.",
+    keys: &[BODY, quantity("angle", D::Angle, "\"8 deg\"", "By how much").positive().at_most(TAU)],
+    choices: &[],
+};
+
+const TOLERANCE: Key = distance("tolerance", "\"20 mm\"", "Largest distance from it");
+
+static BODY_PLACE: Keys = Keys {
+    heading: "body_at = { … }",
+    about: "A body is at a place.",
+    keys: &[BODY, place("The place"), TOLERANCE],
+    choices: &[],
+};
+
+static TOOL_PLACE: Keys = Keys {
+    heading: "tool_at = { … }",
+    about: "The tool is at a place.",
+    keys: &[place("The place"), TOLERANCE],
+    choices: &[],
+};
+
+pub(super) static TASK: Keys = Keys {
+    heading: "[task]",
+    about: "What counts as success: all goals, in time.",
+    keys: &[
+        time("timeout", "\"60 s\"", "Time in which they must be met").positive().or("\"60 s\""),
+        Key::new("goal", Kind::Tables(&GOAL, MAX_GOALS), "", "What is to be achieved").optional("nothing"),
+    ],
+    choices: &[],
+};
+
+static GOAL: Keys = Keys {
+    heading: "[[task.goal]]",
+    about: "A name and one condition.",
+    keys: &[
+        NAME,
+        Key::table("tool_at", &TOOL_PLACE, "The tool is at a place").chosen(),
+        TOOL_BELOW,
+        FORCE_ABOVE,
+        TORQUE_ABOVE,
+        BODY_AT,
+        BODY_MOVED,
+        BODY_TILTED,
+        Key::table("body_upright", &LEANING, "A body stands as it did at the start, to within an angle").chosen(),
+        quantity("penetration_below", D::Length, "\"0.5 mm\"", "Proxy and scene overlap by no more than this")
+            .positive()
+            .at_most(1.0)
+            .chosen(),
+        Key::new(
+            "when",
+            Kind::Word(&["once", "end", "always"]),
+            "\"once\"",
+            "At some time, when the run ends, or at every time",
+        )
+        .optional("`end` for `body_upright`, `always` for `penetration_below`, else `once`"),
+        HELD.or("\"0 s\""),
+    ],
+    choices: &[
+        Choice::needing(&["tool_at"]),
+        Choice::needing(&["tool_below"]),
+        Choice::needing(&["force_above"]),
+        Choice::needing(&["torque_above"]),
+        Choice::needing(&["body_at"]),
+        Choice::needing(&["body_moved"]),
+        Choice::needing(&["body_tilted"]),
+        Choice::needing(&["body_upright"]),
+        Choice::needing(&["penetration_below"]),
+    ],
+};
