@@ -51,9 +51,10 @@ impl Placed<'_> {
 const AGAINST: f64 = 0.26;
 /// How far under the surface an edge that leads against the normal is looked for, in parts of the edge.
 const UNDER: f64 = 0.02;
-/// How far inside the corner's own body a ghost's normal is asked for again, in parts of the edge. On a curved surface the
-/// gap along that normal is too small by the square of this.
-const INSIDE: f64 = 1e-3;
+/// How far inside the corner's own body a ghost's normal is asked for again, in parts of the edge: enough for bodies that are
+/// flush but for rounding. A corner that overhangs further touches nothing; the gap along the extended face would be too
+/// small by the overhang times the tilt.
+const INSIDE: f64 = 1e-6;
 
 /// How much deeper than at first sight a corner may be along a normal asked for again: this many times, and this much, m.
 const DEEPER: f64 = 1.4;
