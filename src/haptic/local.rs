@@ -235,8 +235,8 @@ impl LocalMechanism {
         let mut compliance = ToolCompliance::new(tool, scene, free, &mut *self.own, lambda);
         let stop = || tick.solve_time_is_up();
         let outcome = sweep(&mut compliance, blocks, largest(free), lambda, settings, stop);
-        if !lambda.iter().all(|x| x.is_finite()) {
-            lambda.fill(0.0);
+        // The sweeps hand back zero forces and no finite residual where there is no solution in numbers.
+        if !outcome.residual.is_finite() {
             return LocalReport { outcome, ..LocalReport::default() };
         }
         let mut report = LocalReport { outcome, sound: true, ..LocalReport::default() };
