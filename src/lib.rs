@@ -11,6 +11,7 @@
 
 pub mod bench;
 pub mod collision;
+pub mod control;
 pub mod daemon;
 pub mod device;
 pub mod files;

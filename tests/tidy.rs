@@ -19,6 +19,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("sim", &["math", "shared", "mechanism", "geometry", "collision"]),
     ("files", &["math", "shared", "device"]),
     ("scene", &["math", "shared", "mechanism", "device", "haptic", "geometry", "collision", "sim", "files"]),
+    ("control", &["math", "shared", "device", "haptic"]),
     ("bench", &["*"]),
     ("daemon", &["*"]),
 ];
