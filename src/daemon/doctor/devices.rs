@@ -24,8 +24,8 @@ const GPU: Topic = Topic {
     why: "Contact models may run on the graphics processor; without one they run on the main processors.",
 };
 
-/// File for udev rules.
-const RULES: &str = "/etc/udev/rules.d/70-hapticd.rules";
+/// File for udev rules of one's own. A 70-hapticd.rules there would hide the installed one.
+const RULES: &str = "/etc/udev/rules.d/71-hapticd-local.rules";
 /// Makes udev read its rules again and apply them to what is connected.
 const RELOAD: &str = "`sudo udevadm control --reload && sudo udevadm trigger`";
 /// Longest time an FTDI chip may hold a packet, ms: one tick, and the least the chip offers.

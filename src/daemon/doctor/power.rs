@@ -80,8 +80,8 @@ pub(super) fn deep_sleep(system: &System, cpu: usize) -> Finding {
     SLEEP.advice(
         format!("{takes}; this user may not write {NODE}"),
         "`sudo groupadd -f realtime && sudo usermod -aG realtime \"$USER\"`, the line `KERNEL==\"cpu_dma_latency\", \
-         GROUP=\"realtime\", MODE=\"0660\"` in /etc/udev/rules.d/70-hapticd.rules, `sudo udevadm control --reload && sudo \
-         udevadm trigger`, log in again",
+         GROUP=\"realtime\", MODE=\"0660\"` in /etc/udev/rules.d/71-hapticd-local.rules, `sudo udevadm control --reload \
+         && sudo udevadm trigger`, log in again",
     )
 }
 
