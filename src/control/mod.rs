@@ -2,4 +2,5 @@
 //!
 //! Thread: control. Nothing here is waited for by the haptic or the simulation thread.
 
+pub mod allow;
 pub mod plant;
