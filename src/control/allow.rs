@@ -2,8 +2,8 @@
 //!
 //! Thread: control.
 //!
-//! Neither OSC nor the pages are authenticated, so the address of a peer is all there is to judge by. Loopback is always
-//! let in; everything else is refused unless a network of the configuration holds it.
+//! Neither OSC nor HTTP is authenticated, so the address of a peer is all there is to judge by. Loopback is always let
+//! in; everything else is refused unless a network of the configuration holds it.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -238,7 +238,8 @@ mod tests {
             // A mapped address is an IPv4 one and has its own test.
             prop_assume!(make(base).to_canonical() == make(base) && make(peer).to_canonical() == make(peer));
             let net = Network::new(make(base), prefix);
-            let same = (0..prefix).all(|i| (base >> (width - 1 - u32::from(i))) & 1 == (peer >> (width - 1 - u32::from(i))) & 1);
+            let bit = |bits: u128, index: u8| (bits >> (width - 1 - u32::from(index))) & 1;
+            let same = (0..prefix).all(|index| bit(base, index) == bit(peer, index));
             prop_assert_eq!(net.contains(make(peer)), same);
             prop_assert!(net.contains(make(base)));
             prop_assert_eq!(net.to_string().parse::<Network>(), Ok(net));

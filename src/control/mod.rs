@@ -4,3 +4,7 @@
 
 pub mod allow;
 pub mod plant;
+pub mod prometheus;
+pub mod query;
+#[cfg(test)]
+mod query_tests;
