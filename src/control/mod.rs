@@ -3,6 +3,7 @@
 //! Thread: control. Nothing here is waited for by the haptic or the simulation thread.
 
 mod access;
+pub mod allow;
 mod answer;
 mod client;
 pub mod hub;
@@ -10,6 +11,10 @@ pub mod metrics;
 pub mod osc;
 mod page;
 pub mod plant;
+pub mod prometheus;
+pub mod query;
+#[cfg(test)]
+mod query_tests;
 mod rate;
 mod reply;
 mod schedule;

@@ -22,8 +22,8 @@ use crate::shared::realtime::{
     self, Policy as Scheduling, RealtimeError, RealtimeRequest, RealtimeStatus, SystemClock, sleep_until,
 };
 use crate::shared::{
-    Answer, Clock as _, DurationFigures, DurationHistogram, Faults, LatestReader, LatestWriter, MonoNs, NS_PER_S,
-    Order, Pacer, RateError, RingReader, RingWriter, Tick, ToolSample, latest,
+    Answer, Clock as _, DurationFigures, DurationHistogram, FaultCounts, Faults, LatestReader, LatestWriter, MonoNs,
+    NS_PER_S, Order, Pacer, RateError, RingReader, RingWriter, Tick, ToolSample, latest,
 };
 
 /// Part of a period that the local solve may use. At 1 kHz 400 µs: with the rest of the tick some 450 µs at most, which
@@ -77,6 +77,8 @@ pub struct HapticFigures {
     pub records_dropped: u64,
     /// Every fault met by any tick.
     pub faults: Faults,
+    /// How many ticks met each.
+    pub fault_counts: FaultCounts,
     /// How late ticks began.
     pub lateness: DurationFigures,
     /// How long they took, from beginning to the force handed over.
@@ -381,6 +383,7 @@ impl Loop {
         figures.overruns += u64::from(now.skipped > 0);
         figures.records_dropped = self.records.dropped();
         figures.faults.set(self.state.record().faults);
+        figures.fault_counts.add(self.state.record().faults);
         let phase = now.index % self.figures_every;
         if phase == self.figures_every / 2 {
             figures.lateness = self.lateness.figures();
