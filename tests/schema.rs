@@ -31,6 +31,11 @@ fn the_reference_pages_are_what_the_program_prints() {
 }
 
 #[test]
+fn the_page_of_osc_addresses_is_what_the_program_prints() {
+    assert!(printed(&["osc"]) == committed("docs/osc.md"), "write it anew: hapticd osc > docs/osc.md");
+}
+
+#[test]
 fn an_unknown_kind_of_file_is_bad_usage() {
     let output = Command::new(env!("CARGO_BIN_EXE_hapticd")).args(["schema", "mesh"]).output().expect("it starts");
     assert_eq!(output.status.code(), Some(2));

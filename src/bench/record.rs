@@ -134,7 +134,7 @@ impl Summary {
     #[must_use]
     pub fn in_us(figures: &DurationFigures) -> Self {
         let us = |ns: u64| ns as f64 * 1e-3;
-        let DurationFigures { count, p50_ns, p99_ns, p999_ns, max_ns } = *figures;
+        let DurationFigures { count, p50_ns, p99_ns, p999_ns, max_ns, .. } = *figures;
         Self { count, p50: us(p50_ns), p99: us(p99_ns), p999: us(p999_ns), max: us(max_ns) }
     }
 

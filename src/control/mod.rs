@@ -2,4 +2,29 @@
 //!
 //! Thread: control. Nothing here is waited for by the haptic or the simulation thread.
 
+mod access;
+pub mod allow;
+mod answer;
+mod client;
+pub mod http;
+pub mod hub;
+pub mod metrics;
+pub mod osc;
+mod page;
 pub mod plant;
+pub mod prometheus;
+pub mod query;
+#[cfg(test)]
+mod query_tests;
+mod rate;
+mod reply;
+mod schedule;
+mod stream;
+pub mod table;
+mod wish;
+
+pub use access::{Network, NotANetwork, Role, role_of};
+pub use client::Limits;
+pub use hub::{Hub, HubSettings, Outbox};
+pub use metrics::HubFigures;
+pub use stream::Stream;

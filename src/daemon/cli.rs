@@ -6,6 +6,7 @@ use super::demo::{self, DemoOptions};
 use super::doctor::{self, DoctorOptions};
 use super::{Failure, exit, warn};
 use crate::bench;
+use crate::control;
 use crate::device::operator::Skill;
 use crate::files::{self, Format};
 use crate::scene;
@@ -61,6 +62,9 @@ enum Verb {
         #[arg(long)]
         markdown: bool,
     },
+    /// Print the page of every OSC address, with rules and examples, in Markdown
+    #[command(after_help = "Example:\n  hapticd osc > osc.md")]
+    Osc,
 }
 
 #[derive(Args)]
@@ -173,6 +177,10 @@ pub fn main() -> ExitCode {
             doctor::run(&DoctorOptions { seconds, cpu, json }).map(|fit| exit(u8::from(!fit)))
         }
         Verb::Schema { kind, markdown } => Ok(print_schema(kind, markdown)),
+        Verb::Osc => {
+            print!("{}", control::table::markdown());
+            Ok(exit(0))
+        }
     };
     outcome.unwrap_or_else(|failure| {
         failure.print();

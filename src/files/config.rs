@@ -8,6 +8,7 @@ use super::diagnostic::Report;
 use super::document::{Format, LoadError, Loaded, load as load_file, read};
 use super::quantity::Dimension;
 use super::table::Table;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 /// Highest processor number accepted.
@@ -65,6 +66,23 @@ pub struct Realtime {
     pub lock_memory: bool,
 }
 
+/// Who may drive the daemon, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Osc {
+    /// Address the ports are opened on.
+    pub listen: IpAddr,
+    /// UDP port for OSC; 0 for any free one.
+    pub port: u16,
+    /// TCP port for OSCQuery and metrics; 0 for any free one.
+    pub query_port: u16,
+    /// Addresses and networks that may send, besides this machine. Each has been checked.
+    pub allow: Vec<String>,
+    /// Addresses and networks that may ask but not change.
+    pub read_only: Vec<String>,
+    /// Clients may push the hand directly.
+    pub raw_force: bool,
+}
+
 /// Everything in a configuration file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -74,10 +92,14 @@ pub struct Config {
     pub scenes: PathBuf,
     /// Where device files are looked for by name.
     pub devices: PathBuf,
+    /// Where fault data and recordings go, if the file says.
+    pub state: Option<PathBuf>,
     /// Scene when none is asked for.
     pub scene: String,
     /// Device when none is asked for.
     pub device: String,
+    /// Who may drive the daemon, and where.
+    pub osc: Osc,
     /// How much is logged.
     pub log_level: LogLevel,
 }
@@ -88,8 +110,17 @@ impl Default for Config {
             realtime: Realtime { priority: 80, cpu: None, spin_s: 0.0, lock_memory: true },
             scenes: PathBuf::from("scenes"),
             devices: PathBuf::from("devices"),
-            scene: "bolting".to_owned(),
+            state: None,
+            scene: "peg_primitive".to_owned(),
             device: "simulated-6dof".to_owned(),
+            osc: Osc {
+                listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
+                port: 9740,
+                query_port: 9741,
+                allow: Vec::new(),
+                read_only: Vec::new(),
+                raw_force: false,
+            },
             log_level: LogLevel::Info,
         }
     }
@@ -112,6 +143,7 @@ pub fn load(path: &Path) -> Result<Loaded<Config>, LoadError> {
     let base = path.parent().unwrap_or(Path::new(""));
     loaded.value.scenes = base.join(&loaded.value.scenes);
     loaded.value.devices = base.join(&loaded.value.devices);
+    loaded.value.state = loaded.value.state.map(|state| base.join(state));
     Ok(loaded)
 }
 
@@ -119,21 +151,65 @@ fn config(root: &Table<'_>) -> Config {
     let default = Config::default();
     let paths = root.section("paths");
     let defaults = root.section("defaults");
-    let path = |key: &str, default: PathBuf| {
+    let path = |key: &str| {
         let written = paths.string(key).check(|text| is_path(text), "the path of a directory").optional();
-        written.map_or(default, PathBuf::from)
+        written.map(PathBuf::from)
     };
     let name = |key: &str, default: String| {
         defaults.string(key).check(|text| is_path(text), "a name, or the path of a file").or(default)
     };
     Config {
         realtime: realtime(&root.section("realtime"), default.realtime),
-        scenes: path("scenes", default.scenes),
-        devices: path("devices", default.devices),
+        scenes: path("scenes").unwrap_or(default.scenes),
+        devices: path("devices").unwrap_or(default.devices),
+        state: path("state"),
         scene: name("scene", default.scene),
         device: name("device", default.device),
+        osc: osc(&root.section("osc"), default.osc),
         log_level: root.section("log").word("level", &LogLevel::WORDS).or(default.log_level),
     }
+}
+
+fn osc(table: &Table<'_>, default: Osc) -> Osc {
+    let port = |key: &str| table.integer(key, 0..=i64::from(u16::MAX)).optional().and_then(|n| u16::try_from(n).ok());
+    let networks = |key: &str| {
+        let wanted = "addresses or networks, such as \"192.168.1.0/24\"; this is not an address";
+        table.strings(key).check(|all| all.iter().all(|text| is_network(text)), wanted).or(Vec::new())
+    };
+    let wanted = "an IP address, such as \"127.0.0.1\"; this is not an address";
+    let listen = table.string("listen").check(|text| text.parse::<IpAddr>().is_ok(), wanted).optional();
+    let listen = listen.and_then(|text| text.parse().ok()).unwrap_or(default.listen);
+    let allow = networks("allow");
+    if !listen.is_loopback() && allow.is_empty() {
+        table.error(
+            "listen",
+            "this listens beyond loopback, and nobody is allowed to come",
+            "add who may send, such as allow = [\"192.168.1.0/24\"], or listen on \"127.0.0.1\"",
+        );
+    }
+    Osc {
+        listen,
+        port: port("port").unwrap_or(default.port),
+        query_port: port("query_port").unwrap_or(default.query_port),
+        read_only: networks("read_only"),
+        raw_force: table.boolean("raw_force").or(default.raw_force),
+        allow,
+    }
+}
+
+/// An address, alone or with the length of a prefix beyond which no bit is set.
+fn is_network(text: &str) -> bool {
+    let Some((address, length)) = text.split_once('/') else { return text.parse::<IpAddr>().is_ok() };
+    // Digits alone: Rust would take a sign, and no schema could say so.
+    let digits = length.len() <= 3 && length.bytes().all(|byte| byte.is_ascii_digit());
+    let (Ok(address), Ok(length), true) = (address.parse::<IpAddr>(), length.parse::<u32>(), digits) else {
+        return false;
+    };
+    let (bits, width) = match address {
+        IpAddr::V4(v4) => (u128::from(v4.to_bits()), 32),
+        IpAddr::V6(v6) => (v6.to_bits(), 128),
+    };
+    length <= width && bits.trailing_zeros() >= width - length
 }
 
 fn is_path(text: &str) -> bool {

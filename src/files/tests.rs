@@ -97,11 +97,22 @@ fn the_shipped_configuration_is_the_default_with_paths_beside_it() {
 #[test]
 fn each_configuration_key_is_read() {
     let text = "format = 'hapticd-config/1'\nrealtime = { priority = 5, cpu = 3, spin = '100 us', lock_memory = false }\n\
-                paths = { scenes = 'a', devices = 'b' }\ndefaults = { scene = 'c', device = 'd' }\nlog.level = 'debug'";
+                paths = { scenes = 'a', devices = 'b', state = 's' }\n\
+                osc = { listen = '::', port = 1, query_port = 0, allow = ['10.0.0.0/8', '::1'], read_only = ['10.0.0.7'], \
+                raw_force = true }\ndefaults = { scene = 'c', device = 'd' }\nlog.level = 'debug'";
     let expected = config::Config {
         realtime: config::Realtime { priority: 5, cpu: Some(3), spin_s: 1e-4, lock_memory: false },
         scenes: "a".into(),
         devices: "b".into(),
+        state: Some("s".into()),
+        osc: config::Osc {
+            listen: std::net::Ipv6Addr::UNSPECIFIED.into(),
+            port: 1,
+            query_port: 0,
+            allow: vec!["10.0.0.0/8".into(), "::1".into()],
+            read_only: vec!["10.0.0.7".into()],
+            raw_force: true,
+        },
         scene: "c".into(),
         device: "d".into(),
         log_level: config::LogLevel::Debug,
@@ -189,6 +200,31 @@ fn rotation_that_has_no_effect_is_a_warning_and_missing_rotation_an_error() {
     assert_eq!(loaded.value.limits.speed.angular, 20.0);
     let said = said(DEVICE_3DOF, &[("{ sensed = false, actuated = false }", "{ sensed = true, actuated = true }")]);
     assert_eq!(said.iter().filter(|s| s.contains("is missing in [")).count(), 8, "{said:#?}");
+}
+
+#[test]
+fn addresses_are_checked_and_a_port_for_the_network_needs_to_know_for_whom() {
+    let said = |osc: &str| said(&format!("format = 'hapticd-config/1'\n[osc]\n{osc}\n"), &[]);
+    assert_eq!(said("listen = '127.0.0.2'"), Vec::<String>::new());
+    assert_eq!(said("listen = '0.0.0.0'\nallow = ['10.0.0.0/8', '0.0.0.0/0', 'fd00::/8']"), Vec::<String>::new());
+    let open = said("listen = '0.0.0.0'");
+    assert!(
+        open.len() == 1 && open[0].starts_with("3:10") && open[0].contains("allow = [\"192.168.1.0/24\"]"),
+        "{open:?}"
+    );
+    for wrong in [
+        "'10.0.0.0/33'",
+        "'::/129'",
+        "'10.0.0'",
+        "'10.0.0.1/'",
+        "'10.0.0.1/-1'",
+        "'localhost'",
+        "'10.0.0.1/24'",
+        "'1.0.0.0/0'",
+    ] {
+        let said = said(&format!("allow = [{wrong}]"));
+        assert!(said.len() == 1 && said[0].contains("is not an address"), "{wrong}: {said:?}");
+    }
 }
 
 #[test]

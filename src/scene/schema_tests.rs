@@ -27,6 +27,8 @@ const BEYOND: &[&str] = &[
     "not all zero",
     "a force that is not zero",
     "is shorter than two ticks",
+    "is not an address",
+    "listens beyond loopback",
 ];
 
 /// One kind of file: its table, its reader, its schema in the drafts that matter.

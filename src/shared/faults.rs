@@ -99,6 +99,28 @@ impl Faults {
     }
 }
 
+/// How many ticks met each fault.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultCounts([u64; Faults::ALL.len()]);
+
+impl FaultCounts {
+    /// Counts one tick.
+    pub fn add(&mut self, faults: Faults) {
+        // Most ticks meet none.
+        if faults.is_empty() {
+            return;
+        }
+        for (count, (fault, _)) in self.0.iter_mut().zip(Faults::ALL) {
+            *count += u64::from(faults.contains(*fault));
+        }
+    }
+
+    /// Every fault by name, with its count.
+    pub fn by_name(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Faults::ALL.iter().map(|(_, name)| *name).zip(self.0)
+    }
+}
+
 impl std::fmt::Debug for Faults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.names()).finish()
@@ -108,6 +130,21 @@ impl std::fmt::Debug for Faults {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_fault_of_a_tick_is_counted_once_under_its_own_name() {
+        let mut counts = FaultCounts::default();
+        for (index, (fault, _)) in Faults::ALL.iter().enumerate() {
+            (0..=index).for_each(|_| counts.add(*fault));
+        }
+        counts.add(Faults::OVERRUN.with(Faults::SIMULATION_DOWN));
+        counts.add(Faults::NONE);
+        let last = Faults::ALL.len() - 1;
+        for (index, ((name, count), (_, wanted))) in counts.by_name().zip(Faults::ALL).enumerate() {
+            let twice = u64::from(index == 0 || index == last);
+            assert_eq!((name, count), (*wanted, index as u64 + 1 + twice));
+        }
+    }
 
     #[test]
     fn every_fault_has_its_own_bit_and_name() {

@@ -19,7 +19,77 @@ const DIGITS: u8 = 3;
 #[derive(Clone, Debug)]
 pub struct DurationHistogram {
     counts: Histogram<u64>,
+    buckets: DurationBuckets,
     max_ns: u64,
+}
+
+/// Durations counted in a few wide buckets: little enough to cross a thread, and what monitoring tools add up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DurationBuckets {
+    /// How many fell at or below each edge and above the one before; the last of them, above every edge.
+    counts: [u64; Self::EDGES_NS.len() + 1],
+    sum_ns: u64,
+}
+
+impl DurationBuckets {
+    /// Upper edges, ns: 1 µs to 1 s in steps of 1, 2, 5. Finer edges would cost the haptic thread more to copy.
+    pub const EDGES_NS: [u64; 19] = [
+        1_000,
+        2_000,
+        5_000,
+        10_000,
+        20_000,
+        50_000,
+        100_000,
+        200_000,
+        500_000,
+        1_000_000,
+        2_000_000,
+        5_000_000,
+        10_000_000,
+        20_000_000,
+        50_000_000,
+        100_000_000,
+        200_000_000,
+        500_000_000,
+        1_000_000_000,
+    ];
+
+    /// Counts one duration.
+    pub fn record(&mut self, duration_ns: u64) {
+        let bucket = Self::EDGES_NS.partition_point(|edge| *edge < duration_ns);
+        if let Some(count) = self.counts.get_mut(bucket) {
+            *count += 1;
+        }
+        self.sum_ns = self.sum_ns.saturating_add(duration_ns);
+    }
+
+    /// Adds everything `other` has counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+    }
+
+    /// How many were at most each edge: edge in ns and count, rising.
+    pub fn cumulative(&self) -> impl Iterator<Item = (u64, u64)> {
+        let up_to = |sum: &mut u64, count: &u64| {
+            *sum += count;
+            Some(*sum)
+        };
+        Self::EDGES_NS.into_iter().zip(self.counts.iter().scan(0, up_to))
+    }
+
+    /// How many durations were recorded.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// All durations together, ns.
+    #[must_use]
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
 }
 
 /// The figures of a [`DurationHistogram`] that count: small enough to cross a thread.
@@ -35,6 +105,8 @@ pub struct DurationFigures {
     pub p999_ns: u64,
     /// The longest, ns; exact.
     pub max_ns: u64,
+    /// All of them, counted coarsely.
+    pub buckets: DurationBuckets,
 }
 
 impl DurationHistogram {
@@ -43,24 +115,27 @@ impl DurationHistogram {
     pub fn new() -> Self {
         let counts =
             Histogram::new_with_bounds(1, DURATION_MAX_NS, DIGITS).expect("the bounds and digits are constants");
-        Self { counts, max_ns: 0 }
+        Self { counts, buckets: DurationBuckets::default(), max_ns: 0 }
     }
 
     /// Counts one duration.
     pub fn record(&mut self, duration_ns: u64) {
         self.counts.saturating_record(duration_ns);
+        self.buckets.record(duration_ns);
         self.max_ns = self.max_ns.max(duration_ns);
     }
 
     /// Adds everything `other` has counted.
     pub fn merge(&mut self, other: &Self) {
         self.counts.add(&other.counts).expect("all have the same bounds");
+        self.buckets.merge(&other.buckets);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.counts.reset();
+        self.buckets = DurationBuckets::default();
         self.max_ns = 0;
     }
 
@@ -92,6 +167,7 @@ impl DurationHistogram {
             p99_ns: self.percentile_ns(99.0),
             p999_ns: self.percentile_ns(99.9),
             max_ns: self.max_ns,
+            buckets: self.buckets,
         }
     }
 
@@ -141,6 +217,29 @@ mod tests {
         }
         assert_eq!(histogram.max_ns(), sorted[sorted.len() - 1]);
         assert_eq!(histogram.count(), 200_000);
+    }
+
+    #[test]
+    fn buckets_count_what_is_at_most_their_edge_and_add_up() {
+        let mut values = sample(20_000);
+        values.extend([0, 999, 1_000, 1_001, 1_000_000_000, 1_000_000_001]);
+        let (mut whole, mut half) = (DurationHistogram::new(), DurationHistogram::new());
+        for (index, value) in values.iter().enumerate() {
+            if index % 2 == 0 { whole.record(*value) } else { half.record(*value) }
+        }
+        whole.merge(&half);
+        let buckets = whole.figures().buckets;
+        let cumulative: Vec<(u64, u64)> = buckets.cumulative().collect();
+        assert_eq!(cumulative.len(), DurationBuckets::EDGES_NS.len());
+        for (edge, count) in cumulative {
+            assert_eq!(count, values.iter().filter(|value| **value <= edge).count() as u64, "{edge}");
+        }
+        assert_eq!((buckets.count(), buckets.sum_ns()), (values.len() as u64, values.iter().sum()));
+        whole.clear();
+        assert_eq!(whole.figures().buckets, DurationBuckets::default());
+        whole.record(u64::MAX);
+        whole.record(u64::MAX);
+        assert_eq!((whole.figures().buckets.sum_ns(), whole.figures().buckets.count()), (u64::MAX, 2));
     }
 
     #[test]

@@ -18,8 +18,8 @@ mod time;
 mod tool;
 mod view;
 
-pub use faults::Faults;
-pub use lateness::{DurationFigures, DurationHistogram};
+pub use faults::{FaultCounts, Faults};
+pub use lateness::{DurationBuckets, DurationFigures, DurationHistogram};
 pub use latest::{LatestReader, LatestWriter, latest};
 pub use order::{Answer, Change, MAX_CHANGES, Order, Parameter, Parameters};
 pub use pacer::{Pacer, RateError, Wait};

@@ -27,6 +27,7 @@ static ROOT: Keys = Keys {
         Key::table("realtime", &REALTIME, "How the haptic thread is scheduled").optional("its defaults"),
         Key::table("paths", &PATHS, "Where files are looked for").optional("its defaults"),
         Key::table("defaults", &DEFAULTS, "What runs when nothing is asked for").optional("its defaults"),
+        Key::table("osc", &OSC, "Who may drive the daemon, and where").optional("its defaults"),
         Key::table("log", &LOG, "What the daemon says").optional("its defaults"),
     ],
     choices: &[],
@@ -59,6 +60,9 @@ static PATHS: Keys = Keys {
     keys: &[
         Key::new("scenes", PATH, "\"../scenes\"", "Directory of scenes").or("\"scenes\""),
         Key::new("devices", PATH, "\"../devices\"", "Directory of device files").or("\"devices\""),
+        Key::new("state", PATH, "\"/var/lib/hapticd\"", "Directory for fault data and recordings").optional(
+            "`$STATE_DIRECTORY` if systemd sets it, else `$XDG_STATE_HOME/hapticd`, else `~/.local/state/hapticd`",
+        ),
     ],
     choices: &[],
 };
@@ -67,8 +71,40 @@ static DEFAULTS: Keys = Keys {
     heading: "[defaults]",
     about: "What runs when nothing is asked for: a name, or the path of a file.",
     keys: &[
-        Key::new("scene", PATH, "\"bolting\"", "Scene").or("\"bolting\""),
+        Key::new("scene", PATH, "\"peg_primitive\"", "Scene").or("\"peg_primitive\""),
         Key::new("device", PATH, "\"simulated-6dof\"", "Device").or("\"simulated-6dof\""),
+    ],
+    choices: &[],
+};
+
+/// A text of the letters an address is made of, alone or with the length of a prefix.
+const ADDRESS: &str = r"^[0-9A-Fa-f:.]+$";
+const NETWORK: &str = r"^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$";
+
+static OSC: Keys = Keys {
+    heading: "[osc]",
+    about: "Where the daemon listens, and whom it obeys. Beyond loopback, `allow` must say who may come.",
+    keys: &[
+        Key::new("listen", Kind::Text(ADDRESS, ANY_LENGTH), "\"127.0.0.1\"", "Address the ports are opened on")
+            .or("\"127.0.0.1\""),
+        Key::new("port", Kind::Integer(0, 65535), "9740", "UDP port for OSC; 0 for any free one").or("9740"),
+        Key::new(
+            "query_port",
+            Kind::Integer(0, 65535),
+            "9741",
+            "TCP port for OSCQuery and metrics; 0 for any free one",
+        )
+        .or("9741"),
+        Key::new("allow", Kind::Texts(NETWORK), "[\"192.168.1.0/24\"]", "Who may send, besides this machine").or("[]"),
+        Key::new(
+            "read_only",
+            Kind::Texts(NETWORK),
+            "[\"192.168.1.7\"]",
+            "Who may ask but not change; `halt` is always obeyed",
+        )
+        .or("[]"),
+        Key::new("raw_force", Kind::Boolean, "false", "Clients may push the hand directly, for a bounded time")
+            .or("false"),
     ],
     choices: &[],
 };

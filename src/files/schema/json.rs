@@ -100,6 +100,7 @@ fn property(key: &Key) -> Value {
     let mut object = match key.kind {
         Kind::Text(fits, ANY_LENGTH) => object(json!({ "type": "string", "pattern": fits })),
         Kind::Text(fits, most) => object(json!({ "type": "string", "pattern": fits, "maxLength": most })),
+        Kind::Texts(fits) => object(json!({ "type": "array", "items": { "type": "string", "pattern": fits } })),
         Kind::Word(words) => object(json!({ "type": "string", "enum": words })),
         Kind::Boolean => object(json!({ "type": "boolean" })),
         Kind::Only(value) => object(json!({ "const": value })),

@@ -75,6 +75,8 @@ pub enum Kind {
     Text(&'static str, usize),
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A list of texts, each fitting a regular expression.
+    Texts(&'static str),
     /// `true` or `false`.
     Boolean,
     /// A boolean that can be nothing but this.
@@ -200,6 +202,7 @@ impl Key {
     pub fn wanted(&self) -> String {
         match self.kind {
             Kind::Text(..) => "a text".to_owned(),
+            Kind::Texts(_) => "a list of texts".to_owned(),
             Kind::Word(words) => words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", "),
             Kind::Boolean => "`true` or `false`".to_owned(),
             Kind::Only(value) => format!("`{value}`"),

@@ -194,6 +194,7 @@ pub(crate) fn sample(key: &Key, rest: &[&str]) -> Node {
 pub(crate) fn as_asked(key: &Key) -> (String, Vec<String>) {
     let kind = match key.kind {
         Kind::Text(..) => "a text".to_owned(),
+        Kind::Texts(_) => "a list of texts".to_owned(),
         Kind::Word(words) => {
             format!("one of {}", words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", "))
         }

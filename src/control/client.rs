@@ -1,0 +1,211 @@
+//! Clients with a lease: what they subscribed to, and until when.
+//!
+//! Thread: control.
+//!
+//! A client is the address its answers go to. A lease ends by itself, so that whoever next listens on the port of a client
+//! that vanished is not sent that client's streams for long.
+
+use super::osc::{Sent, encode};
+use super::plant::{Code, Plant, Refused};
+use super::stream::Stream;
+use super::{metrics::HubFigures, table};
+use crate::shared::{MonoNs, NS_PER_S};
+use std::net::SocketAddr;
+
+/// Bounds on clients.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Most clients with a lease.
+    pub clients: usize,
+    /// Most streams of one client.
+    pub streams: usize,
+    /// Most samples a second of one client, all its streams together.
+    pub client_hz: f64,
+    /// Most samples a second of all clients together.
+    pub total_hz: f64,
+    /// How long a lease lasts, s.
+    pub lease_s: u32,
+}
+
+#[derive(Debug)]
+struct Subscription {
+    stream: Stream,
+    rate_hz: f64,
+    due: MonoNs,
+    /// Counts what was due, sent or not.
+    sequence: i32,
+}
+
+#[derive(Debug)]
+struct Client {
+    to: SocketAddr,
+    asker: SocketAddr,
+    until: MonoNs,
+    notified: bool,
+    streams: Vec<Subscription>,
+}
+
+/// All clients with a lease.
+#[derive(Debug)]
+pub(super) struct Clients {
+    list: Vec<Client>,
+    limits: Limits,
+}
+
+impl Clients {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { list: Vec::new(), limits }
+    }
+
+    fn until(&self, now: MonoNs) -> MonoNs {
+        now.plus(u64::from(self.limits.lease_s) * NS_PER_S)
+    }
+
+    /// Prolongs what was asked for from `from`, and what is sent to `to`.
+    pub(super) fn renew(&mut self, from: SocketAddr, to: SocketAddr, now: MonoNs) {
+        let until = self.until(now);
+        for client in self.list.iter_mut().filter(|client| client.asker == from || client.to == to) {
+            client.until = until;
+        }
+    }
+
+    fn client(&mut self, from: SocketAddr, to: SocketAddr, now: MonoNs) -> Result<&mut Client, Refused> {
+        let until = self.until(now);
+        let found = self.list.iter().position(|client| client.to == to);
+        let index = match found {
+            Some(index) => index,
+            None if self.list.len() < self.limits.clients => {
+                self.list.push(Client { to, asker: from, until, notified: false, streams: Vec::new() });
+                self.list.len() - 1
+            }
+            None => return Err(busy(format!("{} clients already; try again later", self.limits.clients))),
+        };
+        let client = &mut self.list[index];
+        client.asker = from;
+        client.until = until;
+        Ok(client)
+    }
+
+    /// Begins or ends events.
+    pub(super) fn notify(&mut self, on: bool, from: SocketAddr, to: SocketAddr, now: MonoNs) -> Result<(), Refused> {
+        if on {
+            self.client(from, to, now)?.notified = true;
+        } else {
+            self.list.iter_mut().filter(|client| client.to == to).for_each(|client| client.notified = false);
+            self.forget_idle();
+        }
+        Ok(())
+    }
+
+    /// Begins a stream or changes its rate.
+    pub(super) fn subscribe(
+        &mut self,
+        (stream, rate_hz): (Stream, f64),
+        from: SocketAddr,
+        to: SocketAddr,
+        now: MonoNs,
+    ) -> Result<(), Refused> {
+        let limits = self.limits;
+        let others = |client: &Client| {
+            let others = client.streams.iter().filter(|own| client.to != to || own.stream != stream);
+            others.map(|own| own.rate_hz).sum::<f64>()
+        };
+        let total: f64 = self.list.iter().map(others).sum();
+        let own: f64 = self.list.iter().filter(|client| client.to == to).map(others).sum();
+        if own + rate_hz > limits.client_hz || total + rate_hz > limits.total_hz {
+            let text = format!(
+                "too many samples: at most {} Hz for a client and {} Hz in all, its streams together",
+                limits.client_hz, limits.total_hz
+            );
+            return Err(busy(text));
+        }
+        let client = self.client(from, to, now)?;
+        if let Some(own) = client.streams.iter_mut().find(|own| own.stream == stream) {
+            own.rate_hz = rate_hz;
+            own.due = now;
+            return Ok(());
+        }
+        if client.streams.len() >= limits.streams {
+            return Err(busy(format!("{} streams already; unsubscribe from one", limits.streams)));
+        }
+        client.streams.push(Subscription { stream, rate_hz, due: now, sequence: 0 });
+        Ok(())
+    }
+
+    /// Ends one stream of a client, or all.
+    pub(super) fn unsubscribe(&mut self, stream: Option<Stream>, to: SocketAddr) {
+        for client in self.list.iter_mut().filter(|client| client.to == to) {
+            client.streams.retain(|own| stream.is_some_and(|stream| own.stream != stream));
+        }
+        self.forget_idle();
+    }
+
+    fn forget_idle(&mut self) {
+        self.list.retain(|client| client.notified || !client.streams.is_empty());
+    }
+
+    /// Ends the leases that ran out; how many.
+    pub(super) fn end(&mut self, now: MonoNs) -> usize {
+        let before = self.list.len();
+        self.list.retain(|client| client.until > now);
+        before - self.list.len()
+    }
+
+    /// Where those who hear events are.
+    pub(super) fn notified(&self) -> impl Iterator<Item = SocketAddr> {
+        self.list.iter().filter(|client| client.notified).map(|client| client.to)
+    }
+
+    /// Where all with a lease are.
+    pub(super) fn all(&self) -> impl Iterator<Item = SocketAddr> {
+        self.list.iter().map(|client| client.to)
+    }
+
+    /// Sends the samples that are due.
+    pub(super) fn stream(
+        &mut self,
+        now: MonoNs,
+        plant: &dyn Plant,
+        figures: &mut HubFigures,
+        out: &mut Vec<(Vec<u8>, SocketAddr)>,
+    ) {
+        for client in &mut self.list {
+            for own in client.streams.iter_mut().filter(|own| own.due <= now) {
+                // At most one sample a call: older ticks are gone, and sending the newest twice helps nobody.
+                let period_ns = (NS_PER_S as f64 / own.rate_hz) as u64;
+                let missed = now.since(own.due) / period_ns.max(1);
+                own.due = own.due.plus((missed + 1) * period_ns);
+                let missed = i32::try_from(missed).unwrap_or(i32::MAX);
+                own.sequence = own.sequence.wrapping_add(missed);
+                figures.skipped += u64::from(missed.unsigned_abs());
+                let sample = own.stream.sample(own.sequence, now, plant);
+                own.sequence = own.sequence.wrapping_add(1);
+                let Some((sample, entry)) = sample.zip(table::of_stream(own.stream)) else {
+                    figures.skipped += 1;
+                    continue;
+                };
+                figures.streamed += 1;
+                out.push((encode(entry.path, &sample), client.to));
+            }
+        }
+    }
+
+    /// The lease, as told to clients.
+    pub(super) fn lease(&self) -> Sent {
+        Sent::count(self.limits.lease_s.into())
+    }
+
+    /// Clients with a lease.
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Streams of all clients.
+    pub(super) fn streams(&self) -> usize {
+        self.list.iter().map(|client| client.streams.len()).sum()
+    }
+}
+
+fn busy(text: String) -> Refused {
+    Refused { code: Code::Busy, text }
+}
