@@ -12,7 +12,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tools::{have, run};
+use tools::{have, run, say};
 
 const UNIT: &str = "systemd/hapticd.service";
 const RULES: &str = "systemd/70-hapticd.rules";
@@ -157,7 +157,7 @@ fn the_exposure_is_as_low_as_the_page_says() {
     let (below, said) =
         run(Command::new("systemd-analyze").args(["security", "--offline=true", "--no-pager", &threshold]).arg(path));
     let verdict = said.lines().find(|line| line.contains("Overall exposure level")).expect("a verdict");
-    eprintln!("{verdict}");
+    say(verdict);
     assert!(below, "{said}");
     let figure = verdict.split_whitespace().find_map(|word| word.parse::<f64>().ok()).expect("a figure");
     assert!(figure * 10.0 <= f64::from(EXPOSURE_MOST), "{verdict}");
@@ -220,6 +220,19 @@ fn rights_and_places_are_those_the_code_asks_for() {
     assert!(text("docs/doctor.md").contains(&format!("`{state}`")), "doctor looks for room where recordings go");
     assert!(text(USERS).contains(&state), "the user's home is the state directory");
     assert_eq!(single(&unit, "ConfigurationDirectory"), "hapticd");
+}
+
+#[test]
+fn the_ports_that_may_be_opened_are_those_of_the_configuration() {
+    let osc = Config::default().osc;
+    let unit = unit();
+    let allowed: BTreeSet<&str> = unit["SocketBindAllow"].iter().map(String::as_str).collect();
+    let wanted = [format!("udp:{}", osc.port), format!("tcp:{}", osc.query_port)];
+    assert!(wanted.iter().all(|port| allowed.contains(port.as_str())), "{wanted:?} are not all in {allowed:?}");
+    assert_eq!(single(&unit, "SocketBindDeny"), "any");
+    // What the configuration opens by default the packet filter lets through, and no more.
+    assert!(osc.listen.is_loopback() && osc.allow.is_empty());
+    assert_eq!((single(&unit, "IPAddressDeny"), single(&unit, "IPAddressAllow")), ("any", "localhost"));
 }
 
 #[test]
