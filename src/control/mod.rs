@@ -3,6 +3,7 @@
 //! Thread: control. Nothing here is waited for by the haptic or the simulation thread.
 
 pub mod allow;
+pub mod discovery;
 pub mod http;
 pub mod plant;
 pub mod prometheus;
