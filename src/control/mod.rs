@@ -6,6 +6,7 @@ mod access;
 pub mod allow;
 mod answer;
 mod client;
+pub mod discovery;
 pub mod http;
 pub mod hub;
 pub mod metrics;
