@@ -5,11 +5,11 @@ mod common;
 
 use common::{DAMPING, STEP_S, STIFFNESS, device, model, reading, wall};
 use hapticd::device::{HandSample, SafeForce};
-use hapticd::haptic::{Command, HapticModel, HapticState, TickRecord, Trip, tick};
+use hapticd::haptic::{HapticModel, HapticState, TickRecord, Trip, tick};
 use hapticd::math::Vec3;
 use hapticd::mechanism::{MAX_ROWS, MechanismSnapshot};
-use hapticd::shared::lifecycle::{Event, State};
-use hapticd::shared::{Faults, ManualClock, MonoNs, NS_PER_S, Tick};
+use hapticd::shared::lifecycle::{Event, Refusal, State};
+use hapticd::shared::{Faults, ManualClock, MonoNs, NS_PER_S, Order, Tick};
 
 const PERIOD_NS: u64 = 1_000_000;
 const PERIOD_S: f64 = 1e-3;
@@ -72,7 +72,7 @@ impl Rig {
 
     fn command(&mut self, event: Event) {
         self.sequence += 1;
-        self.state.command(Command { sequence: self.sequence, event: Some(event) });
+        assert!(self.state.order(Order::of(self.sequence, event)));
     }
 
     fn due(&self) -> MonoNs {
@@ -99,6 +99,8 @@ impl Rig {
         let force: SafeForce = tick(&self.model, &mut self.state, sample, &self.snapshot, &mut now);
         let record = *self.state.record();
         assert_eq!(*force.get(), record.force);
+        assert_eq!((record.state, record.cause), (self.state.gate().state(), self.state.gate().cause()));
+        assert_eq!(record.cause.is_some(), record.state == State::Fault);
         assert!(record.force.is_finite(), "{record:?}");
         assert!(record.force.force.norm() <= self.model.limits.force.linear, "{record:?}");
         record
@@ -340,6 +342,7 @@ fn overruns_are_told_one_by_one_and_many_in_a_row_latch_a_fault() {
         // Refused while it lasts.
         rig.command(Event::Acknowledge);
         assert_eq!(rig.tick().state, State::Fault);
+        assert_eq!(rig.state.answers()[0].outcome, Err((0, Refusal::CausePersists)));
         (rig.late_ns, rig.skipped) = (0, 0);
         rig.tick();
         rig.command(Event::Acknowledge);

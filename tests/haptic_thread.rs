@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use common::{STEP_S, STIFFNESS, device, model, reading, wall};
 use hapticd::device::{Device, DeviceFault, DeviceSpec, HandSample, SafeForce};
-use hapticd::haptic::{Command, HapticError, HapticSetup, HapticThread, TickRecord};
+use hapticd::haptic::{Desk, HapticError, HapticSetup, HapticThread, TickRecord, Trip, orders};
 use hapticd::math::Pose;
 use hapticd::mechanism::MechanismSnapshot;
-use hapticd::shared::lifecycle::{Event, State};
+use hapticd::shared::lifecycle::{Refusal, State};
 use hapticd::shared::realtime::{RealtimeRequest, SystemClock};
 use hapticd::shared::{
-    Clock as _, Faults, LatestReader, LatestWriter, MonoNs, NS_PER_S, RingReader, Tick, ToolSample, latest, ring,
+    Answer, Clock as _, Faults, LatestReader, LatestWriter, MonoNs, NS_PER_S, RingReader, Tick, ToolSample, latest,
+    ring,
 };
 
 /// How far the hand presses in, m.
@@ -83,7 +84,7 @@ impl Drop for Hand {
 struct Ends {
     seen: Arc<Seen>,
     snapshots: LatestWriter<MechanismSnapshot>,
-    commands: LatestWriter<Command>,
+    desk: Desk,
     tool: LatestReader<ToolSample>,
     records: RingReader<TickRecord>,
 }
@@ -98,18 +99,27 @@ fn setup(change: impl FnOnce(&mut HapticSetup), mischief: impl FnOnce(&mut Hand)
     };
     let seen = Arc::<Seen>::default();
     let (snapshot_writer, snapshots) = latest(MechanismSnapshot::empty());
-    let (command_writer, commands) = latest(Command::default());
+    let (desk, links) = orders(4);
     let (tool, tool_reader) = latest(ToolSample::at_rest(Pose::identity()));
     let (records, record_reader) = ring(100_000);
     let mut hand = Hand { spec, seen: Arc::clone(&seen), begin: None, reads: 0, panic_at: None, stall_at: None };
     mischief(&mut hand);
     let realtime =
         RealtimeRequest { priority: 0, cpu: None, spin_ns: 0, lock_memory: false, stack_prefault_bytes: 64 << 10 };
-    let mut setup =
-        HapticSetup { model, device: Box::new(hand), snapshots, commands, tool, records, realtime, allow_no_rt: false };
+    let mut setup = HapticSetup {
+        model,
+        device: Box::new(hand),
+        snapshots,
+        orders: links.orders,
+        answers: links.answers,
+        tool,
+        records,
+        realtime,
+        allow_no_rt: false,
+        born_tripped: None,
+    };
     change(&mut setup);
-    let ends =
-        Ends { seen, snapshots: snapshot_writer, commands: command_writer, tool: tool_reader, records: record_reader };
+    let ends = Ends { seen, snapshots: snapshot_writer, desk, tool: tool_reader, records: record_reader };
     (setup, ends)
 }
 
@@ -182,7 +192,7 @@ fn a_stop_ramps_the_force_down_and_silences_the_device() {
     let thread = HapticThread::spawn(setup).expect("nothing was asked for");
     let snapshots = ends.snapshots;
     let simulation = std::thread::spawn(move || publish(snapshots, 120));
-    ends.commands.publish(Command { sequence: 1, event: Some(Event::Enable) });
+    ends.desk.enable();
     let seen = Arc::clone(&ends.seen);
     wait_for("full force", || seen.force_n() > 0.95 * STIFFNESS * DEPTH);
     assert_eq!(seen.silenced.load(Ordering::SeqCst), 0);
@@ -220,7 +230,7 @@ fn a_panic_in_the_simulation_ends_in_zero_force_while_the_haptic_thread_ticks_on
     let (setup, mut ends) = setup(|_| (), |_| ());
     let policy = setup.model.policy;
     let thread = HapticThread::spawn(setup).expect("nothing was asked for");
-    ends.commands.publish(Command { sequence: 1, event: Some(Event::Enable) });
+    ends.desk.enable();
     let (seen, dying) = (Arc::clone(&ends.seen), Arc::clone(&ends.seen));
     let mut snapshots = ends.snapshots;
     let simulation = std::thread::spawn(move || {
@@ -248,4 +258,94 @@ fn a_panic_in_the_simulation_ends_in_zero_force_while_the_haptic_thread_ticks_on
     let stale = records.iter().position(|r| r.faults.contains(Faults::SNAPSHOT_STALE)).expect("it went stale");
     let fade_ticks = (policy.fade_s * 1000.0).round() as usize;
     assert!(records[stale + fade_ticks..].iter().all(|r| r.force.force.norm() == 0.0));
+}
+
+/// Waits for the next answer.
+fn answer(desk: &mut Desk) -> Answer {
+    let mut found = None;
+    wait_for("an answer", || {
+        found = found.or_else(|| desk.answers().next());
+        found.is_some()
+    });
+    found.expect("it came")
+}
+
+#[test]
+fn orders_are_answered_in_order_with_the_tick_that_carried_them_out() {
+    let (setup, mut ends) = setup(|setup| setup.model.policy.simulation_down_s = f64::INFINITY, |_| ());
+    let thread = HapticThread::spawn(setup).expect("nothing was asked for");
+    let sent: Vec<u64> = (0..50)
+        .map(|n| {
+            let mut sequence = None;
+            wait_for("room", || {
+                sequence = if n % 2 == 0 { ends.desk.enable() } else { ends.desk.resume() };
+                sequence.is_some()
+            });
+            // A reader that takes its time: orders wait in the ring, none is lost.
+            std::thread::sleep(Duration::from_millis(n % 3));
+            let answer = answer(&mut ends.desk);
+            let expected = if n % 2 == 0 { Ok(()) } else { Err((0, Refusal::WrongState(State::Enabled))) };
+            assert_eq!((Some(answer.sequence), answer.outcome), (sequence, expected));
+            answer.sequence
+        })
+        .collect();
+    assert!(sent.into_iter().eq(1..=50));
+    let figures = thread.stop().expect("it did not panic");
+    let records: Vec<TickRecord> = ends.records.drain().collect();
+    assert!(records.iter().any(|r| r.state == State::Enabled) && figures.ticks == records.len() as u64);
+}
+
+#[test]
+fn the_halt_switch_trips_past_a_full_queue_and_every_throw_counts() {
+    let (setup, mut ends) = setup(|setup| setup.model.policy.simulation_down_s = f64::INFINITY, |_| ());
+    let thread = HapticThread::spawn(setup).expect("nothing was asked for");
+    let switch = thread.halt_switch();
+    // Nobody takes the answers: once their ring is full, orders stand still.
+    wait_for("a queue that stands still", || {
+        ends.desk.enable();
+        let before = thread.heartbeat().count();
+        wait_for("ticks", || thread.heartbeat().count() > before + 20);
+        ends.desk.enable().is_none()
+    });
+    let clone = switch.clone();
+    std::thread::spawn(move || clone.throw()).join().expect("it does not panic");
+    let mut tripped = None;
+    wait_for("FAULT", || {
+        tripped = ends.records.drain().find(|r| r.state == State::Fault);
+        tripped.is_some()
+    });
+    assert_eq!(tripped.expect("it is there").cause, Some(Trip::Halt));
+    wait_for("an empty queue", || {
+        let waiting = ends.desk.answers().count();
+        let before = thread.heartbeat().count();
+        wait_for("ticks", || thread.heartbeat().count() > before + 20);
+        waiting == 0
+    });
+    for _ in 0..3 {
+        ends.desk.acknowledge().expect("there is room");
+        assert_eq!(answer(&mut ends.desk).outcome, Ok(()));
+        switch.throw();
+        let before = thread.heartbeat().count();
+        wait_for("the next tick", || thread.heartbeat().count() > before + 1);
+        let last = ends.records.drain().last().expect("there are some");
+        assert_eq!((last.state, last.cause), (State::Fault, Some(Trip::Halt)));
+    }
+    thread.stop().expect("it did not panic");
+}
+
+#[test]
+fn a_thread_that_takes_the_place_of_one_in_fault_begins_there() {
+    let (setup, mut ends) = setup(|setup| setup.born_tripped = Some(Trip::Passivity), |_| ());
+    let thread = HapticThread::spawn(setup).expect("nothing was asked for");
+    ends.desk.enable();
+    assert_eq!(answer(&mut ends.desk).outcome, Err((0, Refusal::WrongState(State::Fault))));
+    ends.desk.acknowledge();
+    let answer = answer(&mut ends.desk);
+    assert_eq!(answer.outcome, Ok(()));
+    thread.stop().expect("it did not panic");
+    for record in ends.records.drain() {
+        let expected =
+            if record.index < answer.tick { (State::Fault, Some(Trip::Passivity)) } else { (State::Disabled, None) };
+        assert_eq!((record.state, record.cause), expected, "{}", record.index);
+    }
 }

@@ -5,11 +5,10 @@ use hapticd::device::operator::{Action, Phase, Script, Skill, Until};
 use hapticd::device::{Operator, SimulatedDevice};
 use hapticd::files::device_file;
 use hapticd::geometry::{HalfSpace, Shape, Sphere};
-use hapticd::haptic::{Command, Coupling, HapticModel, Policy, SpringDamper, ToolModel};
+use hapticd::haptic::{Coupling, HapticModel, Policy, SpringDamper, ToolModel};
 use hapticd::math::{Mapping, Mat3, Pose, Vec3};
 use hapticd::mechanism::pmi::RigidInertia;
 use hapticd::mechanism::solver::Settings;
-use hapticd::shared::lifecycle::Event;
 use hapticd::shared::{SceneView, latest};
 use hapticd::sim::{BodyModel, Material, Motion, SimModel, ToolBody};
 
@@ -74,7 +73,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
     let operator = Operator::new(Skill::Trained, script, Mapping::identity());
     let device = SimulatedDevice::at(spec, operator, seed, start).watching(reader);
     let mut rig = Lockstep::new(haptic, sim, device, Some(writer)).expect("sound");
-    rig.command(Command { sequence: 1, event: Some(Event::Enable) });
+    rig.desk.enable();
     rig
 }
 

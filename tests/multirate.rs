@@ -7,13 +7,13 @@ mod common;
 use common::{STIFFNESS, device, model};
 use hapticd::device::HandSample;
 use hapticd::geometry::{Cuboid, HalfSpace, Shape, Sphere};
-use hapticd::haptic::{Command, HapticModel, HapticState, TickRecord, tick};
+use hapticd::haptic::{HapticModel, HapticState, TickRecord, tick};
 use hapticd::math::{Mat3, Pose, Vec3};
 use hapticd::mechanism::MechanismSnapshot;
 use hapticd::mechanism::pmi::RigidInertia;
 use hapticd::mechanism::solver::Settings;
 use hapticd::shared::lifecycle::Event;
-use hapticd::shared::{ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
+use hapticd::shared::{ManualClock, MonoNs, NS_PER_S, Order, Stamp, Tick};
 use hapticd::sim::{BodyModel, Material, Motion, SimData, SimModel, ToolBody, empty_snapshot, step};
 
 const G: f64 = 9.81;
@@ -85,7 +85,7 @@ impl Rig {
             solver: Settings::default(),
         };
         let mut state = HapticState::new(&haptic, &spec);
-        state.command(Command { sequence: 1, event: Some(Event::Enable) });
+        state.order(Order::of(1, Event::Enable));
         Self {
             state,
             haptic,

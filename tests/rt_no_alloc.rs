@@ -17,12 +17,14 @@ use std::time::{Duration, Instant};
 use hapticd::bench::tick::{PlateScene, plate_device, plate_model};
 use hapticd::device::operator::{Action, Phase, Script, Skill, Until};
 use hapticd::device::{Device, DeviceFault, DeviceSpec, HandSample, Operator, SafeForce, SimulatedDevice};
-use hapticd::haptic::{Command, HapticFigures, HapticSetup, HapticThread};
+use hapticd::haptic::{Desk, HaltSwitch, HapticFigures, HapticSetup, HapticThread, orders};
 use hapticd::math::{Mapping, Pose, Vec3};
 use hapticd::mechanism::MechanismSnapshot;
-use hapticd::shared::lifecycle::Event;
+use hapticd::shared::lifecycle::State;
 use hapticd::shared::realtime::{RealtimeRequest, SystemClock};
-use hapticd::shared::{Clock as _, Faults, LatestWriter, MonoNs, Tick, ToolSample, latest, ring};
+use hapticd::shared::{
+    Change, Clock as _, Faults, LatestWriter, MonoNs, NS_PER_S, Parameter, Tick, ToolSample, latest, ring,
+};
 
 /// Rate of the loop, Hz: four times the usual, so that a test has many ticks.
 const RATE_HZ: f64 = 4000.0;
@@ -240,6 +242,41 @@ struct Found {
     /// Largest force, N.
     force_n: f64,
     figures: HapticFigures,
+    /// Orders carried out and refused.
+    obeyed: u64,
+    refused: u64,
+    /// Ticks in FAULT.
+    faulted: u64,
+}
+
+/// Something to do for the haptic thread, in whatever state it is: every kind of order, good ones and bad ones, and halts.
+fn keep_busy(desk: &mut Desk, switch: &HaltSwitch, state: State, round: u64) {
+    let wave = (round as f64 * 0.3).sin();
+    let until = SystemClock.now().plus(NS_PER_S / 20);
+    let client = Change::Force { force: [0.3, 0.0, 0.2 * wave], torque: [0.0; 3], until };
+    let all = [
+        Change::Set(Parameter::Stiffness, 1700.0 + 200.0 * wave),
+        Change::Set(Parameter::Damping, 5.0 + wave),
+        Change::Set(Parameter::AngularStiffness, 2.5 + 0.3 * wave),
+        Change::Set(Parameter::AngularDamping, 0.004 + 0.0005 * wave),
+        Change::Set(Parameter::ForceScale, 0.9 + 0.05 * wave),
+        Change::Set(Parameter::MotionScale, 1.0 + 0.02 * wave),
+        Change::Set(Parameter::MaxForce, 5.0 + wave),
+        Change::Set(Parameter::MaxSpeed, 0.8 + 0.1 * wave),
+    ];
+    match state {
+        State::Fault => desk.acknowledge(),
+        State::Disabled => desk.enable(),
+        State::Paused => desk.resume(),
+        State::Enabled if round % 100 == 60 => {
+            switch.throw();
+            None
+        }
+        State::Enabled if round % 50 == 30 => desk.pause(),
+        State::Enabled => desk.send(&[client]),
+    };
+    desk.send(&all);
+    desk.send(&[all[0], Change::Set(Parameter::Stiffness, f64::NAN)]);
 }
 
 /// Counters at zero, and the handler for what the filter stops.
@@ -269,7 +306,7 @@ fn run(ticks: u64, mischief: Mischief) -> Found {
     let inner = SimulatedDevice::at(spec, operator(), 1, Pose::translation(0.0, 0.0, 0.005));
     let device = Watched { inner, reads: 0, mischief, lock: Arc::clone(&lock), locked: Arc::clone(&locked) };
     let (snapshot_writer, snapshots) = latest(MechanismSnapshot::empty());
-    let (mut command_writer, commands) = latest(Command::default());
+    let (mut desk, links) = orders(64);
     let (tool, _tool_reader) = latest(ToolSample::at_rest(Pose::identity()));
     let (records, mut record_reader) = ring(4096);
     let realtime =
@@ -278,17 +315,19 @@ fn run(ticks: u64, mischief: Mischief) -> Found {
         model,
         device: Box::new(device),
         snapshots,
-        commands,
+        orders: links.orders,
+        answers: links.answers,
         tool,
         records,
         realtime,
         allow_no_rt: true,
+        born_tripped: None,
     };
     let thread = HapticThread::spawn(setup).expect("nothing was asked for");
-    command_writer.publish(Command { sequence: 1, event: Some(Event::Enable) });
+    desk.enable();
     let end_there = Arc::clone(&end);
     let simulation = std::thread::spawn(move || simulate(snapshot_writer, &end_there));
-    let heartbeat = thread.heartbeat();
+    let (heartbeat, switch) = (thread.heartbeat(), thread.halt_switch());
     if mischief == Mischief::Lock {
         // Hold the lock until the haptic thread has run into it.
         while heartbeat.count() < 2 * WATCH_FROM {
@@ -299,13 +338,23 @@ fn run(ticks: u64, mischief: Mischief) -> Found {
         std::thread::sleep(Duration::from_millis(20));
         drop(held);
     }
-    let (mut contacts, mut force_n) = (0, 0.0_f64);
+    let (mut contacts, mut force_n, mut state) = (0, 0.0_f64, State::Disabled);
+    let (mut obeyed, mut refused, mut faulted) = (0, 0, 0);
     let begin = Instant::now();
-    while heartbeat.count() < ticks {
+    for round in 0.. {
+        if heartbeat.count() >= ticks {
+            break;
+        }
         assert!(begin.elapsed() < Duration::from_secs(600) && !thread.has_ended(), "{} ticks", heartbeat.count());
         for record in record_reader.drain() {
             contacts = contacts.max(record.contacts);
             force_n = force_n.max(record.force.force.norm());
+            faulted += u64::from(record.state == State::Fault);
+            state = record.state;
+        }
+        keep_busy(&mut desk, &switch, state, round);
+        for answer in desk.answers() {
+            *(if answer.outcome.is_ok() { &mut obeyed } else { &mut refused }) += 1;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -322,6 +371,9 @@ fn run(ticks: u64, mischief: Mischief) -> Found {
         contacts,
         force_n,
         figures,
+        obeyed,
+        refused,
+        faulted,
     }
 }
 
@@ -343,6 +395,9 @@ fn sixty_thousand_ticks_neither_allocate_nor_free_nor_lock_nor_call_the_system()
         assert!(found.figures.faults.contains(fault), "{fault:?} was not met: {:?}", found.figures.faults);
     }
     assert!(found.contacts >= 10 && found.force_n > 2.0, "{} contacts, {} N", found.contacts, found.force_n);
+    let Found { obeyed, refused, faulted, .. } = found;
+    println!("{obeyed} orders carried out, {refused} refused, {faulted} ticks in FAULT");
+    assert!(obeyed > 50 && refused > 50 && faulted > 0, "{obeyed} carried out, {refused} refused, {faulted} in FAULT");
 }
 
 #[test]

@@ -16,14 +16,14 @@ use crate::device::{
     Device, DeviceSpec, HandForce, HandMotion, HandObserver, Limiter, Operator, PerPart, SafeForce, SimulatedDevice,
 };
 use crate::haptic::{
-    Command, Coupling, HapticModel, HapticState, MOTION_BANDWIDTH_HZ, Policy, SpringDamper, TickRecord, ToolModel, tick,
+    Coupling, HapticModel, HapticState, MOTION_BANDWIDTH_HZ, Policy, SpringDamper, TickRecord, ToolModel, tick,
 };
 use crate::math::{Mapping, Mat3, Pose, Vec3};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
 use crate::mechanism::{Block, Law, MechanismSnapshot, Row, RowKind};
 use crate::shared::lifecycle::Event;
-use crate::shared::{Faults, ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
+use crate::shared::{Faults, ManualClock, MonoNs, NS_PER_S, Order, Stamp, Tick};
 
 /// Virtual time starts here, not at zero, so that the age of something that never was is large.
 const ORIGIN: MonoNs = MonoNs(1_000_000_000_000);
@@ -249,7 +249,7 @@ impl TickRig {
     #[must_use]
     pub fn new(model: HapticModel, spec: &DeviceSpec, device: SimulatedDevice, wall: bool) -> Self {
         let mut state = HapticState::new(&model, spec);
-        state.command(Command { sequence: 1, event: Some(Event::Enable) });
+        state.order(Order::of(1, Event::Enable));
         let snapshot = Box::new(if wall { wall_snapshot() } else { MechanismSnapshot::empty() });
         Self { model, state, device, snapshot, clock: ManualClock::at(ORIGIN), index: 0 }
     }

@@ -10,13 +10,13 @@
 
 use crate::device::operator::{Action, HandModel, MAX_PHASES, Phase, Script, Skill, Until};
 use crate::device::{Device, DeviceSpec, Operator, SimulatedDevice};
-use crate::haptic::{Command, Coupling, HapticModel, HapticState, Policy, SpringDamper, ToolModel, tick};
+use crate::haptic::{Coupling, HapticModel, HapticState, Policy, SpringDamper, ToolModel, tick};
 use crate::math::{Mapping, Mat3, Pose, Random, Vec3, tangents};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
 use crate::mechanism::{Block, Law, MAX_ROWS, MechanismSnapshot, Row, RowKind};
 use crate::shared::lifecycle::{Event, State};
-use crate::shared::{Faults, ManualClock, MonoNs, NS_PER_S, Stamp, Tick, ToolSample};
+use crate::shared::{Faults, ManualClock, MonoNs, NS_PER_S, Order, Stamp, Tick, ToolSample};
 
 /// Virtual time starts here, not at zero, so that the age of something that never was is large.
 const ORIGIN: MonoNs = MonoNs(1_000_000_000_000);
@@ -226,8 +226,8 @@ fn command(state: &mut HapticState, random: &mut Random, index: u64) {
         State::Paused => Some(Event::Resume),
         State::Fault => Some(Event::Acknowledge),
     };
-    if asked.is_some() {
-        state.command(Command { sequence: index + 1, event: asked });
+    if let Some(event) = asked {
+        state.order(Order::of(index + 1, event));
     }
 }
 

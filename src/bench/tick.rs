@@ -11,14 +11,14 @@ use super::jitter::run_loop;
 use super::{BenchError, Options, Record, Report, Summary};
 use crate::device::{DeviceSpec, HandSample, Limits, Mechanics, PerPart};
 use crate::haptic::{
-    Command, Coupling, HapticModel, HapticState, LOCAL_SOLVER, Policy, SpringDamper, TickRecord, ToolModel, tick,
+    Coupling, HapticModel, HapticState, LOCAL_SOLVER, Policy, SpringDamper, TickRecord, ToolModel, tick,
 };
 use crate::math::{Mapping, Mat3, Pose, Random, Vec3, tangents};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::{Block, Law, MAX_ROWS, MechanismSnapshot, Row, RowKind};
 use crate::shared::lifecycle::Event;
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{Faults, MonoNs, NS_PER_S, Stamp, Tick};
+use crate::shared::{Faults, MonoNs, NS_PER_S, Order, Stamp, Tick};
 
 const SUITE: &str = "tick";
 /// Points of contact along the plate and across it.
@@ -175,7 +175,7 @@ impl PlateRun {
         let spec = plate_device(rate_hz);
         let model = plate_model(&spec);
         let mut state = HapticState::new(&model, &spec);
-        state.command(Command { sequence: 1, event: Some(Event::Enable) });
+        state.order(Order::of(1, Event::Enable));
         let scene = PlateScene::new(compliant, seed);
         Self { model, state, scene, snapshot: Box::new(MechanismSnapshot::empty()), origin: None }
     }

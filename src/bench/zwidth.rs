@@ -30,7 +30,7 @@ use crate::haptic::{Coupling, HapticModel, HapticState, SpringDamper, TRANSPAREN
 use crate::math::{Mapping, Pose, Vec3};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::lifecycle::Event;
-use crate::shared::{ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
+use crate::shared::{ManualClock, MonoNs, NS_PER_S, Order, Stamp, Tick};
 
 const SUITE: &str = "zwidth";
 
@@ -142,7 +142,7 @@ fn full_model(spec: &DeviceSpec, coupling: Coupling, proxy_mass_kg: f64) -> Hapt
 pub fn drag(spec: &DeviceSpec, coupling: Coupling, proxy_mass_kg: f64, frequency_hz: f64) -> f64 {
     let model = full_model(spec, coupling, proxy_mass_kg);
     let mut state = HapticState::new(&model, spec);
-    state.command(crate::haptic::Command { sequence: 1, event: Some(Event::Enable) });
+    state.order(Order::of(1, Event::Enable));
     let mut nothing = Box::new(MechanismSnapshot::empty());
     let (origin, period_s) = (NS_PER_S, 1.0 / spec.rate_hz);
     let clock = ManualClock::default();

@@ -7,10 +7,9 @@ use super::{Failure, Lockstep, warn};
 use crate::device::operator::{OperatorReport, Progress, Skill};
 use crate::device::{DeviceSpec, Operator, SimulatedDevice};
 use crate::haptic::thread::{HapticSetup, HapticThread};
-use crate::haptic::{Command, TickRecord};
+use crate::haptic::{TickRecord, orders};
 use crate::mechanism::MechanismSnapshot;
 use crate::scene::{self, Built, Observation, SceneSpec, TaskProgress, TaskWatcher};
-use crate::shared::lifecycle::Event;
 use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{SceneView, latest, ring};
 use crate::sim::SimData;
@@ -24,6 +23,8 @@ use std::time::Duration;
 const AFTERMATH_S: f64 = 0.5;
 /// Room for records between two looks of the main thread: 4 s at 1 kHz.
 const RECORDS: usize = 4096;
+/// Room for orders: a demo gives one.
+const ORDERS: usize = 4;
 
 /// What was asked for.
 #[derive(Clone, Debug)]
@@ -225,7 +226,7 @@ fn lockstep(stage: &Stage, voice: &mut Voice, stop: &AtomicBool) -> Result<Summa
     let (view, screen) = latest(SceneView::empty());
     let device = stage.device().watching(screen);
     let mut rig = Lockstep::new(stage.built.haptic, stage.built.sim.clone(), device, Some(view))?;
-    rig.command(Command { sequence: 1, event: Some(Event::Enable) });
+    rig.desk.enable();
     let mut watch = Watch::new(stage);
     loop {
         let beat = rig.beat();
@@ -249,7 +250,7 @@ fn live(stage: Stage, voice: &mut Voice, realtime: RealtimeRequest, stop: &Atomi
     let (tool_writer, tool) = latest(crate::shared::ToolSample::at_rest(stage.built.haptic.tool.start));
     let (operator_view, screen) = latest(SceneView::empty());
     let (status_writer, mut status) = latest(SimStatus::empty());
-    let (mut command_writer, commands) = latest(Command::default());
+    let (mut desk, links) = orders(ORDERS);
     let (report_writer, mut reports) = latest(stage.operator().report());
     let (record_writer, mut records) = ring(RECORDS);
     let device = stage.device().watching(screen).reporting(report_writer);
@@ -257,11 +258,13 @@ fn live(stage: Stage, voice: &mut Voice, realtime: RealtimeRequest, stop: &Atomi
         model: stage.built.haptic,
         device: Box::new(device),
         snapshots,
-        commands,
+        orders: links.orders,
+        answers: links.answers,
         tool: tool_writer,
         records: record_writer,
         realtime,
         allow_no_rt: true,
+        born_tripped: None,
     })?;
     match haptic.refusals().first() {
         None => voice.say("timing   real-time (SCHED_FIFO, memory locked)"),
@@ -273,7 +276,7 @@ fn live(stage: Stage, voice: &mut Voice, realtime: RealtimeRequest, stop: &Atomi
     let data = SimData::with_threads(&stage.built.sim)?;
     let links = SimLinks { tool, snapshots: snapshot_writer, operator_view, status: status_writer };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
-    command_writer.publish(Command { sequence: 1, event: Some(Event::Enable) });
+    desk.enable();
     let mut watch = Watch::new(&stage);
     let mut first = None;
     let mut time_s = 0.0;

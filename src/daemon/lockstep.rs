@@ -8,13 +8,16 @@
 
 use crate::collision::ModelError;
 use crate::device::{Device, DeviceSpec, HandSample, SafeForce};
-use crate::haptic::{Command, HapticModel, HapticState, TickRecord, tick};
+use crate::haptic::{Desk, HapticModel, HapticState, OrderLinks, TickRecord, Trip, orders, tick};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::{Clock, LatestWriter, ManualClock, MonoNs, NS_PER_S, SceneView, Tick, ToolSample};
 use crate::sim::{SimData, SimModel, StepReport, empty_snapshot, step};
 
 /// Virtual time starts here, not at zero, so that the age of something that never was is large.
 const ORIGIN: MonoNs = MonoNs(1_000_000_000_000);
+
+/// Room for orders between two ticks.
+const ORDERS: usize = 64;
 
 /// A device, a scene and a clock that only this driver moves.
 pub struct Lockstep<D: Device> {
@@ -24,6 +27,9 @@ pub struct Lockstep<D: Device> {
     pub haptic: HapticState,
     /// State of the simulation.
     pub sim: SimData,
+    /// Orders to the tick, and its answers.
+    pub desk: Desk,
+    links: OrderLinks,
     model: HapticModel,
     sim_model: SimModel,
     clock: ManualClock,
@@ -64,7 +70,10 @@ impl<D: Device> Lockstep<D> {
         sim.stamp.at = ORIGIN;
         let spec: &DeviceSpec = device.spec();
         let haptic = HapticState::new(&model, spec);
+        let (desk, links) = orders(ORDERS);
         Ok(Self {
+            desk,
+            links,
             tool: *haptic.tool(),
             haptic,
             sim,
@@ -90,9 +99,9 @@ impl<D: Device> Lockstep<D> {
         self.clock.now().seconds_after(ORIGIN)
     }
 
-    /// Hands a command to the gate.
-    pub fn command(&mut self, command: Command) {
-        self.haptic.command(command);
+    /// Throws the halt switch: FAULT at the next tick.
+    pub fn halt(&mut self) {
+        self.haptic.trip(Trip::Halt);
     }
 
     /// Hash of the force trace so far: equal for equal runs.
@@ -113,11 +122,13 @@ impl<D: Device> Lockstep<D> {
         self.index += 1;
         let period_s = self.period_ns as f64 / NS_PER_S as f64;
         let mut now_tick = Tick::begin(self.index, now, period_s, u64::MAX / 2, &self.clock);
+        self.links.bring(&mut self.haptic);
         let sample: Option<HandSample> = self.device.read(&mut now_tick).ok();
         let force: SafeForce = tick(&self.model, &mut self.haptic, sample, &self.snapshot, &mut now_tick);
         if self.device.write(&force, &mut now_tick).is_err() {
             self.haptic.unheard();
         }
+        self.links.answer(&self.haptic);
         self.tool = *self.haptic.tool();
         let record = *self.haptic.record();
         self.trace.add(&record);

@@ -79,6 +79,8 @@ fn part_worst_case(force: &Vec3, expected: &Vec3, slack: f64, friction: f64) -> 
 #[derive(Clone, Copy, Debug)]
 pub struct Limiter {
     limits: Limits,
+    /// What the limits can never be widened beyond.
+    widest: Limits,
     last: HandForce,
 }
 
@@ -86,13 +88,19 @@ impl Limiter {
     /// A limiter that has let nothing through yet.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits, last: HandForce::zero() }
+        Self { limits, widest: limits, last: HandForce::zero() }
     }
 
     /// The limits in force.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Changes the limits of force and speed, never to more than they were when the limiter was made.
+    pub fn tighten(&mut self, force_n: f64, speed_m_per_s: f64) {
+        self.limits.force.linear = force_n.min(self.widest.force.linear);
+        self.limits.speed.linear = speed_m_per_s.min(self.widest.speed.linear);
     }
 
     /// Lets nothing through, and starts the slew from zero again.

@@ -25,6 +25,15 @@ impl Clutch {
         &self.mapping
     }
 
+    /// Changes the scales. The device's base is moved so that the handle, which is at `pose_device_handle`, stays where it
+    /// is in the scene.
+    pub fn rescale(&mut self, motion_scale: f64, force_scale: f64, pose_device_handle: &Pose) {
+        let base = &mut self.mapping.pose_world_device;
+        let place = base.rotation * pose_device_handle.translation.vector;
+        base.translation.vector += place * (self.mapping.motion_scale - motion_scale);
+        (self.mapping.motion_scale, self.mapping.force_scale) = (motion_scale, force_scale);
+    }
+
     /// True while the handle is free of the tool.
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -52,6 +61,16 @@ impl Clutch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tool_stays_when_the_scale_changes_and_moves_by_the_new_one() {
+        let mut clutch = Clutch::new(Mapping { motion_scale: 2.0, ..Mapping::identity() });
+        let at = |x: f64| Pose::translation(x, 0.0, 0.0);
+        assert_eq!(clutch.apply(&at(0.03), false).translation.x, 0.06);
+        clutch.rescale(0.5, 1.0, &at(0.03));
+        assert!((clutch.apply(&at(0.03), false).translation.x - 0.06).abs() < 1e-15);
+        assert!((clutch.apply(&at(0.05), false).translation.x - 0.07).abs() < 1e-15);
+    }
 
     #[test]
     fn the_tool_stays_while_the_clutch_is_held_and_goes_on_from_there() {

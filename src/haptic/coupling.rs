@@ -22,7 +22,7 @@
 
 use super::{HapticModel, MAX_LATENCY_TICKS};
 use crate::device::{HandForce, Observed, PerPart};
-use crate::math::{Mat3, Rot, Vec3, Wrench, join, split};
+use crate::math::{Mapping, Mat3, Rot, Vec3, Wrench, join, split};
 
 /// A spring and a damper on each of six axes: three linear (world frame), three angular (body frame).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,25 +102,36 @@ pub(super) struct Channels {
 
 impl Channels {
     pub(super) fn new(model: &HapticModel, bandwidth_hz: f64) -> Self {
-        let (mechanics, inertia) = (&model.mechanics, &model.tool.inertia);
-        let (motion, force) = (model.mapping.motion_scale, model.mapping.force_scale);
-        // A device without inertia of its own needs no force to be moved.
-        let over = |device: f64| if device > 0.0 { force / device } else { 0.0 };
-        let angular = if model.rotation_sensed { over(mechanics.inertia.angular) } else { 0.0 };
-        Self {
+        let mechanics = &model.mechanics;
+        let none = PerPart { linear: 0.0, angular: 0.0 };
+        let mut channels = Self {
             share: 1.0 - (-std::f64::consts::TAU * bandwidth_hz / model.rate_hz).exp(),
             drag: mechanics.damping,
-            friction: PerPart {
-                linear: mechanics.friction.linear / (motion * force),
-                angular: mechanics.friction.angular / force,
-            },
-            mass_ratio: motion * motion * inertia.mass_kg() * over(mechanics.inertia.linear),
-            inertia_ratio: inertia.inertia_body() * angular,
+            friction: none,
+            mass_ratio: 0.0,
+            inertia_ratio: Mat3::zeros(),
             latency: (mechanics.latency_ticks as usize).min(MAX_LATENCY_TICKS),
             under_way: [HandForce::zero(); MAX_LATENCY_TICKS + 1],
             motors: [HandForce::zero(); 3],
             to_hand: Wrench::zeros(),
-        }
+        };
+        channels.rescale(model, &model.mapping);
+        channels
+    }
+
+    /// Takes new scales over.
+    pub(super) fn rescale(&mut self, model: &HapticModel, mapping: &Mapping) {
+        let (mechanics, inertia) = (&model.mechanics, &model.tool.inertia);
+        let (motion, force) = (mapping.motion_scale, mapping.force_scale);
+        // A device without inertia of its own needs no force to be moved.
+        let over = |device: f64| if device > 0.0 { force / device } else { 0.0 };
+        let angular = if model.rotation_sensed { over(mechanics.inertia.angular) } else { 0.0 };
+        self.friction = PerPart {
+            linear: mechanics.friction.linear / (motion * force),
+            angular: mechanics.friction.angular / force,
+        };
+        self.mass_ratio = motion * motion * inertia.mass_kg() * over(mechanics.inertia.linear);
+        self.inertia_ratio = inertia.inertia_body() * angular;
     }
 
     /// The hand's force on the proxy `f_x`, in the device's base frame. Call once per tick.

@@ -6,31 +6,9 @@
 //! computed force is small, then rises over a set time. Leaving ENABLED is a ramp down over a tenth of that time for
 //! disable and pause, and at once for a fault.
 
-use super::Policy;
+use super::{Policy, Trip};
 use crate::device::HandForce;
 use crate::shared::lifecycle::{Event, Guard, Refusal, State};
-
-/// What made the machine trip: the cause of a latched fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Trip {
-    /// Too many deadlines missed in a row.
-    Deadline,
-    /// No data from the device.
-    DeviceLost,
-    /// Someone asked for it.
-    Halt,
-    /// A non-finite force was computed.
-    Solver,
-}
-
-/// A request to the gate: counted, so that the same one can come twice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Command {
-    /// Counts up with every request; a request is carried out once.
-    pub sequence: u64,
-    /// What is asked.
-    pub event: Option<Event>,
-}
 
 /// See the file's head.
 #[derive(Clone, Copy, Debug)]
@@ -39,13 +17,13 @@ pub struct Gate {
     cause: Option<Trip>,
     gain: f64,
     waiting: bool,
-    done: u64,
-    refusal: Option<Refusal>,
+    /// Tripped in this tick: nobody can have seen that yet.
+    fresh: bool,
 }
 
 impl Default for Gate {
     fn default() -> Self {
-        Self { state: State::Disabled, cause: None, gain: 0.0, waiting: true, done: 0, refusal: None }
+        Self { state: State::Disabled, cause: None, gain: 0.0, waiting: true, fresh: false }
     }
 }
 
@@ -68,38 +46,26 @@ impl Gate {
         self.gain
     }
 
-    /// Why the last command was refused, if it was.
-    #[must_use]
-    pub fn refusal(&self) -> Option<Refusal> {
-        self.refusal
+    /// Does what is asked. A fault cannot be acknowledged in the tick that it happened in: it must be seen first.
+    ///
+    /// # Errors
+    /// Says which condition refused the event; nothing has changed then.
+    pub fn obey(&mut self, event: Event, guard: Guard) -> Result<(), Refusal> {
+        let guard = Guard { cause_persists: guard.cause_persists || self.fresh, ..guard };
+        let next = self.state.next(event, guard)?;
+        if next == State::Fault {
+            self.trip(Trip::Halt);
+        } else {
+            self.waiting |= next == State::Enabled && self.state != State::Enabled;
+            self.cause = None;
+            self.state = next;
+        }
+        Ok(())
     }
 
-    /// Sequence of the last command that was carried out or refused.
-    #[must_use]
-    pub fn done(&self) -> u64 {
-        self.done
-    }
-
-    /// Carries out a command, once.
-    pub fn obey(&mut self, command: &Command, guard: Guard) {
-        if command.sequence == self.done {
-            return;
-        }
-        self.done = command.sequence;
-        let Some(event) = command.event else { return };
-        match self.state.next(event, guard) {
-            Ok(next) => {
-                if next == State::Fault {
-                    self.trip(Trip::Halt);
-                } else {
-                    self.waiting |= next == State::Enabled && self.state != State::Enabled;
-                    self.cause = None;
-                    self.state = next;
-                }
-                self.refusal = None;
-            }
-            Err(refusal) => self.refusal = Some(refusal),
-        }
+    /// Ends the tick.
+    pub fn close(&mut self) {
+        self.fresh = false;
     }
 
     /// Latches a fault; the first cause is kept.
@@ -108,6 +74,7 @@ impl Gate {
         self.state = State::Fault;
         self.gain = 0.0;
         self.waiting = true;
+        self.fresh = true;
     }
 
     /// Scales `force` by the ramp and moves the ramp on by one period.
@@ -140,7 +107,7 @@ mod tests {
     #[test]
     fn force_waits_until_it_is_small_and_then_rises_over_the_ramp() {
         let (mut gate, policy) = (Gate::default(), Policy::default());
-        gate.obey(&Command { sequence: 1, event: Some(Event::Enable) }, FREE);
+        gate.obey(Event::Enable, FREE).expect("it is homed");
         for _ in 0..2000 {
             assert_eq!(gate.pass(force(3.0), &policy, 1e-3).force.x, 0.0);
         }
@@ -157,7 +124,7 @@ mod tests {
     #[test]
     fn a_trip_cuts_force_at_once_and_keeps_its_first_cause() {
         let (mut gate, policy) = (Gate::default(), Policy::default());
-        gate.obey(&Command { sequence: 1, event: Some(Event::Enable) }, FREE);
+        gate.obey(Event::Enable, FREE).expect("it is homed");
         for _ in 0..1000 {
             gate.pass(force(0.0), &policy, 1e-3);
         }
@@ -165,20 +132,20 @@ mod tests {
         gate.trip(Trip::DeviceLost);
         gate.trip(Trip::Deadline);
         assert_eq!((gate.pass(force(3.0), &policy, 1e-3).force.x, gate.cause()), (0.0, Some(Trip::DeviceLost)));
-        gate.obey(&Command { sequence: 2, event: Some(Event::Enable) }, FREE);
-        assert_eq!((gate.state(), gate.refusal()), (State::Fault, Some(Refusal::WrongState(State::Fault))));
-        gate.obey(&Command { sequence: 3, event: Some(Event::Acknowledge) }, FREE);
+        assert_eq!(gate.obey(Event::Enable, FREE), Err(Refusal::WrongState(State::Fault)));
+        assert_eq!(gate.obey(Event::Acknowledge, FREE), Err(Refusal::CausePersists), "nobody has seen it");
+        gate.close();
+        assert_eq!(gate.obey(Event::Acknowledge, FREE), Ok(()));
         assert_eq!((gate.state(), gate.cause()), (State::Disabled, None));
     }
 
     #[test]
-    fn a_command_is_carried_out_once() {
+    fn a_trip_that_comes_before_an_acknowledge_is_taken_over_is_not_lost() {
         let mut gate = Gate::default();
-        let enable = Command { sequence: 7, event: Some(Event::Enable) };
-        gate.obey(&enable, FREE);
         gate.trip(Trip::Deadline);
-        gate.obey(&Command { sequence: 8, event: Some(Event::Acknowledge) }, FREE);
-        gate.obey(&Command { sequence: 8, event: Some(Event::Acknowledge) }, FREE);
-        assert_eq!(gate.state(), State::Disabled);
+        gate.close();
+        gate.trip(Trip::Halt);
+        assert_eq!(gate.obey(Event::Acknowledge, FREE), Err(Refusal::CausePersists));
+        assert_eq!((gate.state(), gate.cause()), (State::Fault, Some(Trip::Deadline)));
     }
 }

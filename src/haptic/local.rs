@@ -120,6 +120,18 @@ impl LocalMechanism {
         self.bodies.pushes()
     }
 
+    /// Changes the compliance (m/N) that is added to every contact.
+    pub fn set_contact_compliance(&mut self, contact_compliance: f64) {
+        let change = contact_compliance - self.contact_compliance;
+        self.contact_compliance = contact_compliance;
+        for block in &mut self.blocks[..self.snapshot.block_count] {
+            if let Law::Contact { compliance, .. } = &mut block.law {
+                // The scene's own part is never negative, whatever rounding says.
+                *compliance = (*compliance + change).max(contact_compliance);
+            }
+        }
+    }
+
     /// Lets go of everything: no contact until the next snapshot.
     pub fn release(&mut self) {
         self.snapshot.block_count = 0;

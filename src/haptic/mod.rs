@@ -8,7 +8,7 @@
 //! 2. map: handle into the scene (scale, placement, clutch)
 //! 3. take: newest mechanism; refuse, hold, fade or blend it
 //! 4. couple: proxy, coupling and the local mechanism solve give the wrench on the hand
-//! 5. gate: operating state and ramp
+//! 5. gate: orders, operating state and ramp
 //! 6. account: energy that crossed the handle, budget for the coming interval
 //! 7. limit: the only maker of a `SafeForce`
 //! 8. report: tool for the simulation, record for the logger
@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod bodies;
+mod client_force;
 mod clutch;
 mod compliance;
 mod coupling;
@@ -24,16 +25,22 @@ mod gate;
 mod ledger;
 mod local;
 mod model;
+mod orders;
+mod parameters;
 mod record;
 mod state;
 pub mod thread;
+mod trip;
 
 pub use clutch::Clutch;
 pub use coupling::{Coupling, SpringDamper, TRANSPARENT_BANDWIDTH_HZ};
-pub use gate::{Command, Gate, Trip};
+pub use gate::Gate;
 pub use ledger::{Account, Ledger, MAX_LATENCY_TICKS};
 pub use local::{LocalMechanism, LocalReport};
 pub use model::{HapticModel, LOCAL_SOLVER, Policy, ToolModel};
+pub use orders::{Desk, ORDERS_PER_TICK, OrderLinks, orders};
+pub use parameters::{ParameterRange, SLEW_S};
 pub use record::TickRecord;
 pub use state::{HapticState, MOTION_BANDWIDTH_HZ, tick};
-pub use thread::{HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};
+pub use thread::{HaltSwitch, HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};
+pub use trip::Trip;

@@ -40,6 +40,19 @@ pub struct Policy {
     pub device_lost_s: f64,
     /// Overruns in a row that make a latched fault.
     pub overruns_trip: u32,
+    /// Time for which the force may stand at the limit of device and scene: motors heat. Longer is a latched fault.
+    pub force_held_s: f64,
+    /// Time for which the energy bound may hold back nine tenths of a force that could be felt; then a latched fault.
+    pub passivity_held_s: f64,
+    /// A handle faster than this many times the speed limit of device and scene, for [`Policy::speed_held_s`], is a latched
+    /// fault.
+    pub speed_trip: f64,
+    /// See [`Policy::speed_trip`].
+    pub speed_held_s: f64,
+    /// Time without a fresh mechanism in ENABLED after which the simulation counts as gone: a latched fault.
+    pub simulation_down_s: f64,
+    /// A handle slower than this stands still, m/s (and ten times as much in rad/s): no fault is acknowledged before.
+    pub still_m_per_s: f64,
     /// A jump of the handle between two samples beyond this speed is not believed, m/s.
     pub jump_m_per_s: f64,
     /// Keep the energy bound (time-domain passivity control). Off only to study what it prevents.
@@ -57,6 +70,12 @@ impl Default for Policy {
             small_force_n: 0.5,
             device_lost_s: 0.02,
             overruns_trip: 10,
+            force_held_s: 10.0,
+            passivity_held_s: 1.0,
+            speed_trip: 1.5,
+            speed_held_s: 0.05,
+            simulation_down_s: 2.0,
+            still_m_per_s: 0.1,
             jump_m_per_s: 20.0,
             passivity: true,
         }

@@ -2,11 +2,11 @@
 //!
 //! Thread: written by haptic (RT), read by whoever logs.
 
-use super::Account;
+use super::{Account, Trip};
 use crate::device::HandForce;
 use crate::math::{Pose, Vec3};
 use crate::shared::lifecycle::State;
-use crate::shared::{Faults, MonoNs};
+use crate::shared::{Faults, MonoNs, Parameters};
 
 /// One tick, in full.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,12 @@ pub struct TickRecord {
     pub faults: Faults,
     /// Operating state.
     pub state: State,
+    /// Why, in FAULT.
+    pub cause: Option<Trip>,
+    /// The device knows where it is.
+    pub homed: bool,
+    /// Buttons held, one bit each.
+    pub buttons: u32,
     /// Share of the computed force let through.
     pub gain: f64,
     /// Handle, device frame.
@@ -49,6 +55,8 @@ pub struct TickRecord {
     pub snapshot_age_ns: u64,
     /// Energy.
     pub account: Account,
+    /// Parameters as they were used.
+    pub parameters: Parameters,
 }
 
 impl TickRecord {
@@ -62,6 +70,9 @@ impl TickRecord {
             compute_ns: 0,
             faults: Faults::NONE,
             state: State::Disabled,
+            cause: None,
+            homed: false,
+            buttons: 0,
             gain: 0.0,
             pose_device_handle: Pose::identity(),
             velocity: Vec3::zeros(),
@@ -75,6 +86,7 @@ impl TickRecord {
             residual: 0.0,
             snapshot_age_ns: 0,
             account: Account::default(),
+            parameters: Parameters::default(),
         }
     }
 }

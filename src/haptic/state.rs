@@ -2,22 +2,35 @@
 //!
 //! Thread: haptic (RT).
 
+use super::client_force::ClientForce;
 use super::coupling::Channels;
 use super::local::ToolMotion;
+use super::orders::InTray;
+use super::parameters::LiveParameters;
+use super::trip::{Sight, Vigil};
 use super::{
-    Clutch, Command, Coupling, Gate, HapticModel, Ledger, LocalMechanism, LocalReport, SpringDamper, TickRecord, Trip,
+    Clutch, Coupling, Gate, HapticModel, Ledger, LocalMechanism, LocalReport, ParameterRange, SpringDamper, TickRecord,
+    Trip,
 };
 use crate::device::{Fit, HandForce, HandMotion, HandObserver, HandSample, Limiter, SafeForce, VelocityEstimator};
 use crate::math::{Mat6, Pose, Rot, Twist, Vec3, Vec6, Wrench, displacement, join, pose_is_sound, split};
 use crate::mechanism::MechanismSnapshot;
 use crate::mechanism::pmi::{self, Coriolis, Gravity, RigidBody};
-use crate::shared::lifecycle::Guard;
-use crate::shared::{Faults, MonoNs, NS_PER_S, Stamp, Tick, ToolSample};
+use crate::shared::lifecycle::{Event, Guard, Refusal, State};
+use crate::shared::{Answer, Change, Faults, MonoNs, NS_PER_S, Order, Parameter, Stamp, Tick, ToolSample};
 
 /// Bandwidth of the observer that tells the couplings how fast the handle moves, Hz. Faster notices the hand's own pushes
 /// sooner; but a hand adds mass that the observer does not know of, and at 60 Hz springs of 3 to 10 kN/m with little damping
 /// ring under a limp hand of 250 g. At 20 Hz none does.
 pub const MOTION_BANDWIDTH_HZ: f64 = 20.0;
+
+/// A force beyond this share of its limit stands at it.
+const AT_LIMIT: f64 = 0.99;
+/// Share of a force below which the energy bound has left nothing of it, and the least force that this is asked of, N.
+const STARVED: f64 = 0.1;
+const STARVED_LEAST_N: f64 = 0.5;
+/// Rotation in rad/s that counts as much as a motion of 1 m/s when it is asked whether the handle stands still.
+const STILL_RAD_PER_M: f64 = 10.0;
 
 /// Everything that changes from tick to tick. Made once; nothing in it allocates afterwards.
 pub struct HapticState {
@@ -30,6 +43,7 @@ pub struct HapticState {
     /// Time in which the handle went unseen; a jump is seen.
     unseen_ns: u64,
     // 2 map
+    parameters: LiveParameters,
     clutch: Clutch,
     // 3 take
     local: LocalMechanism,
@@ -41,11 +55,14 @@ pub struct HapticState {
     channels: Channels,
     // 5 gate
     gate: Gate,
-    command: Command,
+    tray: InTray,
+    client: ClientForce,
+    retiring: bool,
     overruns: u32,
     // 6 account, 7 limit
     ledger: Ledger,
     limiter: Limiter,
+    vigil: Vigil,
     // 8 report
     tool: ToolSample,
     record: TickRecord,
@@ -75,6 +92,7 @@ impl HapticState {
             last_sample: None,
             silent_ns: 0,
             unseen_ns: 0,
+            parameters: LiveParameters::new(model, spec),
             clutch: Clutch::new(model.mapping),
             local: LocalMechanism::new(contact_compliance, model.policy.blend_s),
             seen: 0,
@@ -83,18 +101,50 @@ impl HapticState {
             inverse_mass,
             channels: Channels::new(model, bandwidth_hz),
             gate: Gate::default(),
-            command: Command::default(),
+            tray: InTray::new(),
+            client: ClientForce::NONE,
+            retiring: false,
             overruns: 0,
             limiter: Limiter::new(model.limits),
+            vigil: Vigil::default(),
             tool: ToolSample::at_rest(pose),
             record: TickRecord::empty(pose),
             ledger,
         }
     }
 
-    /// Hands a command to the gate at the next tick.
-    pub fn command(&mut self, command: Command) {
-        self.command = command;
+    /// Hands an order to the next tick, which carries it out or refuses it; false, and nothing done, when that tick has
+    /// its hands full ([`super::ORDERS_PER_TICK`]).
+    pub fn order(&mut self, order: Order) -> bool {
+        self.tray.add(order)
+    }
+
+    /// How many more orders the next tick takes.
+    #[must_use]
+    pub fn room_for_orders(&self) -> usize {
+        self.tray.room()
+    }
+
+    /// What became of the orders of the last tick, in their order.
+    #[must_use]
+    pub fn answers(&self) -> &[Answer] {
+        self.tray.answers()
+    }
+
+    /// FAULT at once, latched; a cause that is there already is kept. Seen in the record of the next tick.
+    pub fn trip(&mut self, cause: Trip) {
+        self.gate.trip(cause);
+    }
+
+    /// From the next tick on, forces end and every order is refused.
+    pub fn retire(&mut self) {
+        self.retiring = true;
+    }
+
+    /// What the parameters may be set to.
+    #[must_use]
+    pub fn parameter_range(&self) -> &ParameterRange {
+        self.parameters.range()
     }
 
     /// Takes note that the device did not take the force of this tick: it may still hold the one before.
@@ -169,23 +219,19 @@ pub fn tick(
         return silent(model, state, tick, faults);
     };
     // 2 map
-    let handle = map(model, state, &sample);
+    let handle = map(model, state, &sample, tick);
     // 3 take
     take(model, state, snapshot, tick, &mut faults);
     // 4 couple
-    let (on_hand, report) = couple(model, state, &handle, tick);
-    faults.set_if(Faults::SOLVER_BOUNDED, report.sound && !report.outcome.converged);
-    if !report.sound {
-        faults.set(Faults::SOLVER_FAILED);
-        state.gate.trip(Trip::Solver);
-    }
-    let wrench = if report.sound { on_hand * state.presence } else { Wrench::zeros() };
-    let (force, torque) = state.clutch.mapping().wrench_to_hand(&wrench, &handle.rotation_device);
-    let torque = if model.rotation_actuated { torque } else { Vec3::zeros() };
-    let wanted = HandForce { force, torque };
+    let (felt, report) = feel(model, state, &handle, tick, &mut faults);
     // 5 gate
-    let guard = Guard { homed: sample.homed, cause_persists: overrun };
-    state.gate.obey(&state.command, guard);
+    if !sample.homed && state.gate.state().allows_force() {
+        state.gate.trip(Trip::DeviceLost);
+    }
+    let still = stands_still(model, &handle.motion);
+    obey(model, state, Guard { homed: sample.homed, cause_persists: overrun || !still }, tick);
+    let client = state.client.at(tick.began);
+    let wanted = HandForce { force: felt.force + client.force, torque: felt.torque + client.torque };
     let gated = if wanted.is_finite() {
         state.gate.pass(wanted, &model.policy, tick.period_s)
     } else {
@@ -203,6 +249,7 @@ pub fn tick(
     } else {
         state.limiter.zero()
     };
+    let safe = watch(model, state, &handle.motion, &gated, safe, faults, tick);
     state.ledger.commit(&safe);
     state.observer.sent(safe.get());
     state.channels.sent(safe.get());
@@ -261,8 +308,10 @@ fn silent(model: &HapticModel, state: &mut HapticState, tick: &Tick<'_>, faults:
         state.gate.trip(Trip::DeviceLost);
         // Where the handle comes back is not known: believe the first sound sample then.
         state.last_sample = None;
+        (state.record.homed, state.record.buttons) = (false, 0);
     }
-    state.gate.obey(&state.command, Guard { homed: false, cause_persists: true });
+    obey(model, state, Guard { homed: false, cause_persists: true }, tick);
+    state.vigil.interrupt();
     state.ledger.observe_nothing(tick.period_s);
     let safe = state.limiter.zero();
     state.ledger.commit(&safe);
@@ -276,9 +325,24 @@ fn silent(model: &HapticModel, state: &mut HapticState, tick: &Tick<'_>, faults:
     safe
 }
 
+/// Stage 2: parameters on their way.
+fn slew_parameters(model: &HapticModel, state: &mut HapticState, pose_device_handle: &Pose, period_s: f64) {
+    if !state.parameters.advance(period_s) {
+        return;
+    }
+    let get = |parameter| state.parameters.current().get(parameter);
+    state.clutch.rescale(get(Parameter::MotionScale), get(Parameter::ForceScale), pose_device_handle);
+    state.channels.rescale(model, state.clutch.mapping());
+    state.limiter.tighten(get(Parameter::MaxForce), get(Parameter::MaxSpeed));
+    if matches!(model.coupling, Coupling::Direct { .. }) {
+        state.local.set_contact_compliance(1.0 / get(Parameter::Stiffness));
+    }
+}
+
 /// Stage 2: the handle in the scene.
-fn map(model: &HapticModel, state: &mut HapticState, sample: &HandSample) -> Handle {
+fn map(model: &HapticModel, state: &mut HapticState, sample: &HandSample, tick: &Tick<'_>) -> Handle {
     let pose_device_handle = &sample.pose_device_handle;
+    slew_parameters(model, state, pose_device_handle, tick.period_s);
     let motion = state.velocity.update(sample.stamp.at, pose_device_handle);
     let observed = state.observer.update(pose_device_handle);
     let push = state.channels.push(&observed, &pose_device_handle.rotation);
@@ -333,7 +397,7 @@ fn take(
 
 /// Stage 4: wrench on the hand, in the scene.
 fn couple(model: &HapticModel, state: &mut HapticState, handle: &Handle, tick: &Tick<'_>) -> (Wrench, LocalReport) {
-    match model.coupling {
+    match state.parameters.coupling(&model.coupling) {
         Coupling::Spring(spring) => {
             let (on_proxy, report) = proxy_step(model, state, handle, &spring, tick);
             (-on_proxy, report)
@@ -411,6 +475,118 @@ fn lock(inverse: &mut Mat6) {
     inverse.fixed_view_mut::<6, 3>(0, 3).fill(0.0);
 }
 
+/// Stage 4: the force on the hand, in the device's base frame, as the scene would have it.
+fn feel(
+    model: &HapticModel,
+    state: &mut HapticState,
+    handle: &Handle,
+    tick: &mut Tick<'_>,
+    faults: &mut Faults,
+) -> (HandForce, LocalReport) {
+    let (on_hand, report) = couple(model, state, handle, tick);
+    faults.set_if(Faults::SOLVER_BOUNDED, report.sound && !report.outcome.converged);
+    if !report.sound {
+        faults.set(Faults::SOLVER_FAILED);
+        state.gate.trip(Trip::Solver);
+    }
+    let wrench = if report.sound { on_hand * state.presence } else { Wrench::zeros() };
+    let (force, torque) = state.clutch.mapping().wrench_to_hand(&wrench, &handle.rotation_device);
+    let torque = if model.rotation_actuated { torque } else { Vec3::zeros() };
+    (HandForce { force, torque }, report)
+}
+
+/// True when the handle moves so little that a fault may be acknowledged.
+fn stands_still(model: &HapticModel, motion: &HandMotion) -> bool {
+    let (still, limit) = (model.policy.still_m_per_s, model.limits.speed);
+    let slow = motion.linear.norm() <= still.min(limit.linear);
+    slow && (!model.rotation_sensed || motion.angular.norm() <= (still * STILL_RAD_PER_M).min(limit.angular))
+}
+
+/// Stage 5: each order whole, or not at all.
+fn obey(model: &HapticModel, state: &mut HapticState, guard: Guard, tick: &Tick<'_>) {
+    if state.retiring && state.gate.state() != State::Fault {
+        // Cannot be refused in any other state.
+        let _ = state.gate.obey(Event::Disable, guard);
+    }
+    for index in 0..state.tray.begin() {
+        let order = *state.tray.order(index);
+        let outcome =
+            if state.retiring { Err((0, Refusal::Stopping)) } else { carry_out(model, state, &order, guard, tick) };
+        state.tray.answer(order.sequence, tick.index, outcome);
+    }
+    if !state.gate.state().allows_force() {
+        state.client = ClientForce::NONE;
+    }
+}
+
+/// Tries the changes of an order on copies; they take the place of what they are copies of when none was refused.
+fn carry_out(
+    model: &HapticModel,
+    state: &mut HapticState,
+    order: &Order,
+    guard: Guard,
+    tick: &Tick<'_>,
+) -> Result<(), (usize, Refusal)> {
+    let (mut gate, mut target, mut client) = (state.gate, *state.parameters.target(), state.client);
+    let mut last_set = 0;
+    for (index, change) in order.changes().iter().enumerate() {
+        let outcome = match *change {
+            Change::Event(event) => gate.obey(event, guard),
+            Change::Set(parameter, value) => {
+                last_set = index;
+                target.set(parameter, value);
+                state.parameters.range().check(parameter, value)
+            }
+            Change::Force { .. } if !gate.state().allows_force() => Err(Refusal::WrongState(gate.state())),
+            Change::Force { force, torque, until } => {
+                ClientForce::new(model, force, torque, until, tick.began).map(|force| client = force)
+            }
+        };
+        outcome.map_err(|refusal| (index, refusal))?;
+        if !gate.state().allows_force() {
+            client = ClientForce::NONE;
+        }
+    }
+    if target != *state.parameters.target() {
+        state.parameters.range().check_together(&target).map_err(|refusal| (last_set, refusal))?;
+    }
+    (state.gate, state.client) = (gate, client);
+    state.parameters.aim(target);
+    Ok(())
+}
+
+/// Stage 7: what must not last. The force, or none when it has lasted too long.
+fn watch(
+    model: &HapticModel,
+    state: &mut HapticState,
+    motion: &HandMotion,
+    gated: &HandForce,
+    safe: SafeForce,
+    faults: Faults,
+    tick: &Tick<'_>,
+) -> SafeForce {
+    let enabled = state.gate.state().allows_force();
+    let (policy, limits, sent) = (&model.policy, &model.limits, safe.get());
+    // A limit of zero is that of a part the device does not have.
+    let beyond = |size: f64, limit: f64, factor: f64| limit > 0.0 && size > factor * limit;
+    let asked_n = gated.force.norm();
+    let sight = Sight {
+        fast: enabled
+            && (beyond(motion.linear.norm(), limits.speed.linear, policy.speed_trip)
+                || model.rotation_sensed && beyond(motion.angular.norm(), limits.speed.angular, policy.speed_trip)),
+        blind: enabled && (faults.contains(Faults::SNAPSHOT_MISSING) || faults.contains(Faults::SNAPSHOT_STALE)),
+        at_limit: beyond(sent.force.norm(), limits.force.linear, AT_LIMIT)
+            || beyond(sent.torque.norm(), limits.force.angular, AT_LIMIT),
+        starved: faults.contains(Faults::PASSIVITY_LIMITED)
+            && asked_n > STARVED_LEAST_N
+            && sent.force.norm() < STARVED * asked_n,
+    };
+    let elapsed_s = (1 + tick.skipped) as f64 * tick.period_s;
+    let Some(cause) = state.vigil.look(&sight, policy, elapsed_s) else { return safe };
+    state.gate.trip(cause);
+    state.limiter.zero()
+}
+
 /// Stage 8: the tool for the simulation.
 fn publish(state: &mut HapticState, sample: &HandSample, handle: &Handle, tick: &Tick<'_>) {
     let (pushes, pushed_s) = state.local.pushes();
@@ -423,6 +599,7 @@ fn publish(state: &mut HapticState, sample: &HandSample, handle: &Handle, tick: 
         buttons: sample.buttons,
     };
     let record = &mut state.record;
+    (record.homed, record.buttons) = (sample.homed, sample.buttons);
     record.pose_device_handle = sample.pose_device_handle;
     record.velocity = handle.motion.linear;
     record.pose_world_handle = handle.pose;
@@ -439,8 +616,11 @@ fn close(state: &mut HapticState, safe: &SafeForce, tick: &Tick<'_>, faults: Fau
     record.compute_ns = now.since(tick.began);
     record.faults = faults;
     record.state = state.gate.state();
+    record.cause = state.gate.cause();
+    record.parameters = *state.parameters.current();
     record.gain = state.gate.gain();
     record.force = *safe.get();
     record.snapshot_age_ns = state.local.snapshot().stamp.age(tick.began);
     record.account = *state.ledger.account();
+    state.gate.close();
 }

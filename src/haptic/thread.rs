@@ -15,16 +15,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 
-use super::{Command, HapticModel, HapticState, TickRecord, tick};
+use super::{HapticModel, HapticState, OrderLinks, TickRecord, Trip, tick};
 use crate::device::Device;
 use crate::mechanism::MechanismSnapshot;
-use crate::shared::lifecycle::Event;
 use crate::shared::realtime::{
     self, Policy as Scheduling, RealtimeError, RealtimeRequest, RealtimeStatus, SystemClock, sleep_until,
 };
 use crate::shared::{
-    Clock as _, DurationFigures, DurationHistogram, Faults, LatestReader, LatestWriter, MonoNs, NS_PER_S, Pacer,
-    RateError, RingWriter, Tick, ToolSample, latest,
+    Answer, Clock as _, DurationFigures, DurationHistogram, Faults, LatestReader, LatestWriter, MonoNs, NS_PER_S,
+    Order, Pacer, RateError, RingReader, RingWriter, Tick, ToolSample, latest,
 };
 
 /// Part of a period that the local solve may use. At 1 kHz 400 µs: with the rest of the tick some 450 µs at most, which
@@ -47,8 +46,10 @@ pub struct HapticSetup {
     pub device: Box<dyn Device>,
     /// Mechanisms from the simulation.
     pub snapshots: LatestReader<MechanismSnapshot>,
-    /// Commands to the gate.
-    pub commands: LatestReader<Command>,
+    /// Orders, such as a [`super::Desk`] writes.
+    pub orders: RingReader<Order>,
+    /// An answer to each order. Orders wait while there is no room for their answers.
+    pub answers: RingWriter<Answer>,
     /// The tool, for the simulation.
     pub tool: LatestWriter<ToolSample>,
     /// Every tick, for whoever logs.
@@ -57,6 +58,8 @@ pub struct HapticSetup {
     pub realtime: RealtimeRequest,
     /// Run also without the rights asked for.
     pub allow_no_rt: bool,
+    /// Begin in FAULT with this cause: for a thread that takes the place of one that was in FAULT.
+    pub born_tripped: Option<Trip>,
 }
 
 /// How the loop keeps time, and what it has met so far.
@@ -106,6 +109,20 @@ pub enum HapticError {
 struct Signals {
     stop: AtomicBool,
     heartbeat: AtomicU64,
+    /// Times the halt switch was thrown.
+    halts: AtomicU64,
+}
+
+/// The switch that ends all force: FAULT at the next tick, whatever else waits to be done. Any thread may hold one.
+#[derive(Clone, Debug)]
+pub struct HaltSwitch(Arc<Signals>);
+
+impl HaltSwitch {
+    /// Zero force now, FAULT, latched. Every throw counts: one after an acknowledge trips again. Once the thread has ended
+    /// there is nothing left to halt.
+    pub fn throw(&self) {
+        self.0.halts.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Counts the ticks of a running haptic thread: a watchdog that sees it stand still knows that the loop hangs.
@@ -184,6 +201,12 @@ impl HapticThread {
         Heartbeat(Arc::clone(&self.signals))
     }
 
+    /// The switch that ends all force.
+    #[must_use]
+    pub fn halt_switch(&self) -> HaltSwitch {
+        HaltSwitch(Arc::clone(&self.signals))
+    }
+
     /// True when the thread has ended by itself, which it does only by a panic: [`Self::stop`] then tells which.
     #[must_use]
     pub fn has_ended(&self) -> bool {
@@ -252,7 +275,7 @@ struct Loop {
     model: HapticModel,
     state: HapticState,
     snapshots: LatestReader<MechanismSnapshot>,
-    commands: LatestReader<Command>,
+    links: OrderLinks,
     tool: LatestWriter<ToolSample>,
     records: RingWriter<TickRecord>,
     request: RealtimeRequest,
@@ -265,28 +288,35 @@ struct Loop {
     /// Ticks between two publications of the figures.
     figures_every: u64,
     stop_at: Option<MonoNs>,
+    /// Throws of the halt switch that have been seen.
+    halts: u64,
 }
 
 impl Loop {
     fn new(setup: HapticSetup, signals: Arc<Signals>, published: LatestWriter<HapticFigures>) -> Self {
-        let HapticSetup { model, device, snapshots, commands, tool, records, realtime: request, allow_no_rt } = setup;
+        let HapticSetup { model, device, snapshots, orders, answers, tool, records, realtime, .. } = setup;
+        let mut state = HapticState::new(&model, device.spec());
+        if let Some(cause) = setup.born_tripped {
+            state.trip(cause);
+        }
         Self {
-            state: HapticState::new(&model, device.spec()),
+            state,
             device: Held(device),
             figures_every: ((model.rate_hz * FIGURES_S) as u64).max(2),
             model,
             snapshots,
-            commands,
+            links: OrderLinks { orders, answers },
             tool,
             records,
-            request,
-            allow_no_rt,
+            request: realtime,
+            allow_no_rt: setup.allow_no_rt,
             signals,
             lateness: DurationHistogram::new(),
             compute: DurationHistogram::new(),
             figures: HapticFigures::default(),
             published,
             stop_at: None,
+            halts: 0,
         }
     }
 
@@ -303,12 +333,16 @@ impl Loop {
 
     /// One tick with its input and output.
     fn beat(&mut self, now: &mut Tick<'_>) -> ControlFlow<()> {
-        // 1 what others want
+        // 1 what others want: halt before anything else
+        let halts = self.signals.halts.load(Ordering::Relaxed);
+        if halts != self.halts {
+            self.halts = halts;
+            self.state.trip(Trip::Halt);
+        }
         if self.signals.stop.load(Ordering::Relaxed) {
             self.wind_down(now);
-        } else if let Some(command) = self.commands.read_if_new() {
-            self.state.command(*command);
         }
+        self.links.bring(&mut self.state);
         // 2 the tick
         let sample = self.device.0.read(now).ok();
         let force = tick(&self.model, &mut self.state, sample, self.snapshots.read(), now);
@@ -318,6 +352,7 @@ impl Loop {
         }
         let compute_ns = now.now().since(now.began);
         // 3 what others want to know; the force is out, so that none of this delays it
+        self.links.answer(&self.state);
         self.tool.publish(*self.state.tool());
         self.records.push(*self.state.record());
         self.signals.heartbeat.store(now.index, Ordering::Relaxed);
@@ -327,13 +362,12 @@ impl Loop {
         if out { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Disables the gate, once.
+    /// Lets the force ramp down and takes no more orders.
     fn wind_down(&mut self, now: &Tick<'_>) {
         if self.stop_at.is_none() {
             let longest_s = self.model.policy.ramp_s.max(STOP_LEAST_S);
             self.stop_at = Some(now.began.plus((longest_s * NS_PER_S as f64) as u64));
-            let sequence = self.state.gate().done().wrapping_add(1);
-            self.state.command(Command { sequence, event: Some(Event::Disable) });
+            self.state.retire();
         }
     }
 

@@ -36,15 +36,39 @@ pub enum Event {
     Acknowledge,
 }
 
-/// Why an event was refused.
+/// Why something asked of the haptic loop was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// The event means nothing in this state.
+    /// It means nothing in this state.
     WrongState(State),
     /// The device has not been homed; forces would be computed from wrong positions.
     NotHomed,
     /// The cause of the fault is still there.
     CausePersists,
+    /// A value that is not finite, out of its range, or too much together with the others.
+    OutOfRange,
+    /// The scene's coupling or the device has no such thing.
+    NotApplicable,
+    /// The loop is about to end.
+    Stopping,
+}
+
+impl Refusal {
+    /// What is wrong and what to do, in a sentence.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::WrongState(State::Disabled) => "not while DISABLED; enable first",
+            Self::WrongState(State::Enabled) => "not while ENABLED; pause or disable first",
+            Self::WrongState(State::Paused) => "not while PAUSED; resume or disable first",
+            Self::WrongState(State::Fault) => "not while in FAULT; acknowledge the fault first",
+            Self::NotHomed => "the device does not know where it is; home it first",
+            Self::CausePersists => "the cause of the fault is still there; remove it and hold the handle still",
+            Self::OutOfRange => "out of range; take a value in the range given, or lower the others first",
+            Self::NotApplicable => "this coupling or device has no such thing",
+            Self::Stopping => "the haptic loop is about to end",
+        }
+    }
 }
 
 /// Facts the guard conditions need.

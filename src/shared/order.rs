@@ -99,6 +99,12 @@ impl Order {
         Some(Self { sequence, changes: all, count: changes.len() })
     }
 
+    /// An order of one event.
+    #[must_use]
+    pub fn of(sequence: u64, event: Event) -> Self {
+        Self { sequence, changes: [Change::Event(event); MAX_CHANGES], count: 1 }
+    }
+
     /// What is to be done.
     #[must_use]
     pub fn changes(&self) -> &[Change] {

@@ -34,6 +34,12 @@ impl<T: RtPayload> RingWriter<T> {
         self.dropped
     }
 
+    /// How many values there is room for now; more as the reader takes some out.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.inner.slots()
+    }
+
     /// True when the reading end is gone.
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
@@ -65,7 +71,7 @@ mod tests {
         for n in 0..6_u32 {
             writer.push(n);
         }
-        assert_eq!(writer.dropped(), 2);
+        assert_eq!((writer.dropped(), writer.room()), (2, 0));
         assert_eq!(reader.drain().collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert_eq!(reader.drain().count(), 0);
     }
