@@ -5,7 +5,7 @@
 //! ```text
 //!  ticks, views, events, marks ──► bounded channel ──► scribe: to messages ──► sink: MCAP, closed and synced in pieces
 //!                                  (full: lost, counted)   [scribe] [tick] [draw]    [sink] [place]
-//!  Reader: the same back, bit for bit, also from a file cut short                    [reader]
+//!  Reader: the same back, bit for bit, also from a file cut short             [reader] [records] [report]: a page of it
 //! ```
 //!
 //! Messages are JSON with a schema each. A binary encoding would take a third of the room and need a decoder in every tool that
@@ -18,6 +18,7 @@ mod place;
 mod reader;
 mod recorder;
 mod records;
+pub mod report;
 mod schema;
 mod scribe;
 mod sink;

@@ -82,6 +82,7 @@ pub struct Recorder {
     items: Option<Sender<Item>>,
     thread: Option<JoinHandle<Result<RecordSummary, RecordError>>>,
     told: Arc<Told>,
+    waits: bool,
 }
 
 impl Recorder {
@@ -109,21 +110,20 @@ impl Recorder {
         let shared = Arc::clone(&told);
         let thread = thread.spawn(move || run(scribe, &receiver, &shared));
         let thread = thread.map_err(|error| RecordError::NoThread(error.to_string()))?;
-        Ok(Self { items: Some(items), thread: Some(thread), told })
+        Ok(Self { items: Some(items), thread: Some(thread), told, waits: false })
+    }
+
+    /// A recorder whose caller waits for room instead of losing anything: for virtual time, which can wait.
+    #[must_use]
+    pub fn waiting(mut self) -> Self {
+        self.waits = true;
+        self
     }
 
     /// Records ticks, oldest first. Does not wait: when the thread is behind, they are lost and counted.
     pub fn ticks(&mut self, ticks: &[TickRecord]) {
         if !ticks.is_empty() {
             self.offer(Item::Ticks(ticks.to_vec()));
-        }
-    }
-
-    /// Records ticks and waits until there is room for them: for virtual time, which can wait.
-    pub fn ticks_waiting(&mut self, ticks: &[TickRecord]) {
-        let Some(items) = &self.items else { return };
-        if let Err(unsent) = items.send(Item::Ticks(ticks.to_vec())) {
-            self.told.lost.fetch_add(unsent.0.weight(), Ordering::Relaxed);
         }
     }
 
@@ -144,7 +144,12 @@ impl Recorder {
 
     fn offer(&mut self, item: Item) {
         let Some(items) = &self.items else { return };
-        if let Err(TrySendError::Full(item) | TrySendError::Disconnected(item)) = items.try_send(item) {
+        let unsent = if self.waits {
+            items.send(item).map_err(|error| error.0)
+        } else {
+            items.try_send(item).map_err(TrySendError::into_inner)
+        };
+        if let Err(item) = unsent {
             self.told.lost.fetch_add(item.weight(), Ordering::Relaxed);
         }
     }

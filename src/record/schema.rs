@@ -5,6 +5,8 @@
 //! Messages are JSON with a JSON Schema, so that every tool that knows MCAP reads them without a plug-in. The names that begin
 //! with `foxglove.` are known to viewers, which draw them; ours begin with `hapticd.`.
 
+use super::tick::parameter_name;
+use crate::shared::Parameter;
 use serde_json::{Value, json};
 
 /// The channels of a recording.
@@ -213,6 +215,9 @@ fn tick() -> Value {
         ("lateness_ns", whole()),
         ("compute_ns", whole()),
         ("state", states),
+        ("cause", text()),
+        ("homed", flag()),
+        ("buttons", whole()),
         ("faults", list(text())),
         ("gain", number()),
         ("pose_device_handle", pose()),
@@ -234,5 +239,6 @@ fn tick() -> Value {
         ("balance_min_j", number()),
         ("taken_j", number()),
         ("given_j", number()),
+        ("parameters", numbers(&Parameter::ALL.map(parameter_name))),
     ])
 }

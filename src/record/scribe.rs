@@ -49,6 +49,7 @@ pub(super) struct Scribe {
     offset_ns: Option<u64>,
     newest: Option<(u64, MonoNs)>,
     drawn: Option<MonoNs>,
+    viewed: Option<MonoNs>,
     state: Option<State>,
     fault_seen: [Option<MonoNs>; Faults::ALL.len()],
 }
@@ -90,6 +91,7 @@ impl Scribe {
             offset_ns: None,
             newest: None,
             drawn: None,
+            viewed: None,
             state: None,
             fault_seen: [None; Faults::ALL.len()],
         };
@@ -169,7 +171,8 @@ impl Scribe {
     fn state_of(&mut self, record: &TickRecord, now: u64) -> Result<(), RecordError> {
         let Some(from) = self.state.replace(record.state).filter(|from| *from != record.state) else { return Ok(()) };
         let level = if record.state == State::Fault { Level::Error } else { Level::Info };
-        let text = format!("{} after {}", record.state.name(), from.name());
+        let cause = record.cause.map(|cause| format!(": {} {}; {}", cause.code(), cause.name(), cause.remedy()));
+        let text = format!("{} after {}{}", record.state.name(), from.name(), cause.unwrap_or_default());
         self.log(level, "state", &text, now)
     }
 
@@ -199,8 +202,13 @@ impl Scribe {
         self.put(Topic::Log, now)
     }
 
-    /// Where the bodies are.
+    /// Where the bodies are; views that come sooner than the eye needs them are left out.
     pub(super) fn view(&mut self, view: &SceneView) -> Result<(), RecordError> {
+        let due = self.newest.map_or(MonoNs(0), |(_, due)| due);
+        if self.viewed.is_some_and(|viewed| due.since(viewed) < DRAW_NS) {
+            return Ok(());
+        }
+        self.viewed = Some(due);
         let now = self.now_ns();
         if draw::bodies(view, &self.looks, now, &mut self.json).is_some() {
             self.put(Topic::Transforms, now)?;
@@ -251,7 +259,7 @@ impl Scribe {
         let full = std::mem::replace(&mut self.sink, next);
         self.files.push(path);
         self.written.closed_bytes += full.finish()?;
-        self.drawn = None;
+        (self.drawn, self.viewed) = (None, None);
         self.open_scene()?;
         self.prune();
         Ok(())

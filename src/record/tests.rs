@@ -6,7 +6,7 @@ use crate::device::HandForce;
 use crate::haptic::{Account, TickRecord};
 use crate::math::{Pose, Random, Rot, Vec3};
 use crate::shared::lifecycle::State;
-use crate::shared::{Faults, MonoNs, SceneView};
+use crate::shared::{Faults, MonoNs, Parameter, Parameters, SceneView};
 use std::fs;
 use std::path::Path;
 
@@ -55,6 +55,8 @@ fn tick(index: u64, mut draw: impl FnMut() -> f64) -> TickRecord {
     let (force, wanted) =
         (HandForce { force: vector(), torque: vector() }, HandForce { force: vector(), torque: vector() });
     let velocity = vector();
+    let mut parameters = Parameters::default();
+    Parameter::ALL.into_iter().for_each(|parameter| parameters.set(parameter, draw()));
     TickRecord {
         index,
         due: MonoNs(5_000_000_000 + index * 1_000_000),
@@ -62,6 +64,9 @@ fn tick(index: u64, mut draw: impl FnMut() -> f64) -> TickRecord {
         compute_ns: index % 90,
         faults: Faults::from_names(Faults::ALL.iter().skip(index as usize % 17).take(2).map(|(_, name)| *name)),
         state: [State::Disabled, State::Enabled, State::Paused, State::Fault][index as usize % 4],
+        cause: crate::haptic::Trip::ALL.get(index as usize % 9).copied(),
+        homed: index % 2 == 0,
+        buttons: u32::MAX - index as u32,
         gain: draw(),
         pose_device_handle,
         velocity,
@@ -81,6 +86,7 @@ fn tick(index: u64, mut draw: impl FnMut() -> f64) -> TickRecord {
             taken_j: draw(),
             given_j: draw(),
         },
+        parameters,
     }
 }
 
@@ -109,12 +115,16 @@ fn bits(t: &TickRecord) -> Vec<u64> {
         t.compute_ns,
         u64::from(t.faults.bits()),
         t.state as u64,
+        t.cause.map_or(99, |cause| cause as u64),
+        u64::from(t.homed),
+        u64::from(t.buttons),
         u64::from(t.contacts),
         u64::from(t.iterations),
         t.snapshot_age_ns,
     ];
     let vectors = vectors.iter().flat_map(|v| v.iter().copied().collect::<Vec<_>>());
-    let numbers = vectors.chain(numbers).map(f64::to_bits);
+    let parameters = Parameter::ALL.into_iter().map(|parameter| t.parameters.get(parameter));
+    let numbers = vectors.chain(numbers).chain(parameters).map(f64::to_bits);
     counts.into_iter().chain(numbers).chain(poses.iter().flat_map(pose_bits)).collect()
 }
 
@@ -266,10 +276,10 @@ fn when_the_thread_is_behind_ticks_are_lost_counted_and_told_in_the_file() {
 fn virtual_time_waits_and_loses_nothing() {
     let scratch = Scratch::new("waits");
     let path = scratch.0.join("waits.mcap");
-    let mut recorder = Recorder::create(&path, provenance(), Vec::new()).expect("it starts");
+    let mut recorder = Recorder::create(&path, provenance(), Vec::new()).expect("it starts").waiting();
     let ticks = plain_ticks(10);
     for _ in 0..1500 {
-        recorder.ticks_waiting(&ticks);
+        recorder.ticks(&ticks);
     }
     let summary = recorder.stop().expect("it ends well");
     assert_eq!((summary.ticks, summary.lost), (15_000, 0));

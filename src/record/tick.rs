@@ -4,13 +4,27 @@
 
 use super::json::{self, Json};
 use crate::device::HandForce;
-use crate::haptic::{Account, TickRecord};
+use crate::haptic::{Account, TickRecord, Trip};
 use crate::math::Vec3;
 use crate::shared::lifecycle::State;
-use crate::shared::{Faults, MonoNs};
+use crate::shared::{Faults, MonoNs, Parameter, Parameters};
 use serde_json::Value;
 
 const STATES: [State; 4] = [State::Disabled, State::Enabled, State::Paused, State::Fault];
+
+/// A parameter by its name in a message.
+pub(super) const fn parameter_name(parameter: Parameter) -> &'static str {
+    match parameter {
+        Parameter::Stiffness => "stiffness",
+        Parameter::Damping => "damping",
+        Parameter::AngularStiffness => "angular_stiffness",
+        Parameter::AngularDamping => "angular_damping",
+        Parameter::ForceScale => "force_scale",
+        Parameter::MotionScale => "motion_scale",
+        Parameter::MaxForce => "max_force",
+        Parameter::MaxSpeed => "max_speed",
+    }
+}
 
 /// Writes a tick. `force_n` is the length of `force`, so that it can be plotted as it is; it is not read back.
 pub(super) fn write<'a>(record: &TickRecord, json: &'a mut Json) -> &'a [u8] {
@@ -20,6 +34,9 @@ pub(super) fn write<'a>(record: &TickRecord, json: &'a mut Json) -> &'a [u8] {
         .count("lateness_ns", record.lateness_ns)
         .count("compute_ns", record.compute_ns)
         .text("state", record.state.name())
+        .text("cause", record.cause.map_or("", Trip::name))
+        .flag("homed", record.homed)
+        .count("buttons", u64::from(record.buttons))
         .list("faults", |json| record.faults.names().for_each(|name| json.word(name)))
         .number("gain", record.gain)
         .pose("pose_device_handle", &record.pose_device_handle)
@@ -40,7 +57,12 @@ pub(super) fn write<'a>(record: &TickRecord, json: &'a mut Json) -> &'a [u8] {
         .number("balance_j", record.account.balance_j)
         .number("balance_min_j", record.account.balance_min_j)
         .number("taken_j", record.account.taken_j)
-        .number("given_j", record.account.given_j);
+        .number("given_j", record.account.given_j)
+        .object("parameters", |json| {
+            for parameter in Parameter::ALL {
+                json.number(parameter_name(parameter), record.parameters.get(parameter));
+            }
+        });
     json.done()
 }
 
@@ -49,6 +71,11 @@ pub(super) fn read(text: &[u8]) -> Option<TickRecord> {
     let value: Value = serde_json::from_slice(text).ok()?;
     let v = &value;
     let state = json::text(v, "state")?;
+    let cause = json::text(v, "cause")?;
+    let mut parameters = Parameters::default();
+    for parameter in Parameter::ALL {
+        parameters.set(parameter, json::number(v.get("parameters")?, parameter_name(parameter))?);
+    }
     let hand = |force: Vec3, torque: Vec3| HandForce { force, torque };
     Some(TickRecord {
         index: json::count(v, "index")?,
@@ -57,6 +84,9 @@ pub(super) fn read(text: &[u8]) -> Option<TickRecord> {
         compute_ns: json::count(v, "compute_ns")?,
         faults: Faults::from_names(v.get("faults")?.as_array()?.iter().filter_map(Value::as_str)),
         state: STATES.into_iter().find(|known| known.name() == state)?,
+        cause: Trip::ALL.into_iter().find(|known| known.name() == cause),
+        homed: v.get("homed")?.as_bool()?,
+        buttons: json::small(v, "buttons")?,
         gain: json::number(v, "gain")?,
         pose_device_handle: json::pose(v, "pose_device_handle")?,
         velocity: json::vector(v, "velocity")?,
@@ -76,5 +106,6 @@ pub(super) fn read(text: &[u8]) -> Option<TickRecord> {
             taken_j: json::number(v, "taken_j")?,
             given_j: json::number(v, "given_j")?,
         },
+        parameters,
     })
 }
