@@ -112,6 +112,9 @@ struct DemoArgs {
     /// Print one JSON object and nothing else on standard output
     #[arg(long)]
     json: bool,
+    /// Record every tick to this MCAP file; `hapticd report` makes a page of it
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Open no viewer
     #[arg(long)]
     headless: bool,
@@ -211,6 +214,7 @@ fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
             seconds: args.seconds,
             lockstep: args.lockstep,
             json: args.json,
+            record: args.record.clone(),
             realtime: RealtimeRequest {
                 priority: args.priority,
                 cpu: args.cpu,

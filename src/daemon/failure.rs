@@ -6,6 +6,7 @@ use crate::bench::BenchError;
 use crate::collision::ModelError;
 use crate::files::{LoadError, Look, Report};
 use crate::haptic::thread::HapticError;
+use crate::record::{ReadError, RecordError};
 use crate::scene::OpenError;
 use crate::sim::thread::SimStartError;
 use std::process::ExitCode;
@@ -34,6 +35,12 @@ pub enum Failure {
     /// The simulation thread.
     #[error(transparent)]
     Sim(#[from] SimStartError),
+    /// A recording cannot be made.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A recording cannot be read.
+    #[error(transparent)]
+    Recording(#[from] ReadError),
     /// A bench.
     #[error(transparent)]
     Bench(#[from] BenchError),

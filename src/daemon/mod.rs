@@ -8,8 +8,10 @@ pub mod doctor;
 mod failure;
 mod lockstep;
 mod summary;
+mod tape;
 
 pub use demo::{DemoOptions, list, run as run_demo};
 pub use failure::{Failure, exit, warn};
 pub use lockstep::{Beat, Lockstep};
 pub use summary::{Breach, Summary, Tally, Timing};
+pub use tape::looks;
