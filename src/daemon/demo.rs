@@ -12,8 +12,8 @@ use crate::mechanism::MechanismSnapshot;
 use crate::scene::{self, Built, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{SceneView, latest, ring};
-use crate::sim::SimData;
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
+use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -274,7 +274,8 @@ fn live(stage: Stage, voice: &mut Voice, realtime: RealtimeRequest, stop: &Atomi
     }
     let is_realtime = haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
-    let links = SimLinks { tool, snapshots: snapshot_writer, operator_view, status: status_writer };
+    let (_, materials) = latest(MaterialOrder::none());
+    let links = SimLinks { tool, materials, snapshots: snapshot_writer, operator_view, status: status_writer };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
     desk.enable();
     let mut watch = Watch::new(&stage);
