@@ -12,6 +12,7 @@
 //! states a watchdog and nothing is heard for that long. Readings are rounded to the encoder's step.
 
 mod axis;
+mod stall;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,9 @@ use super::{Device, DeviceFault, DeviceSpec, HandForce, HandMotion, HandSample, 
 use crate::math::{Pose, Rot, Vec3, exp_so3, log_so3};
 use crate::shared::{LatestReader, LatestWriter, MonoNs, NS_PER_S, SceneView, Stamp, Tick};
 use axis::{AxisDrive, AxisModel};
+use stall::Stall;
+
+pub use stall::STALL_AFTER;
 
 #[cfg(test)]
 pub(crate) use tests::test_spec;
@@ -76,6 +80,7 @@ pub struct SimulatedDevice {
     sequence: u64,
     silent: bool,
     trouble: Trouble,
+    stall: Stall,
 }
 
 impl SimulatedDevice {
@@ -119,6 +124,7 @@ impl SimulatedDevice {
             sequence: 0,
             silent: false,
             trouble: Trouble::default(),
+            stall: Stall::default(),
         }
     }
 
@@ -126,6 +132,13 @@ impl SimulatedDevice {
     #[must_use]
     pub fn watching(mut self, view: LatestReader<SceneView>) -> Self {
         self.view = Some(view);
+        self
+    }
+
+    /// Hangs when the text, the value of [`STALL_AFTER`], says so.
+    #[must_use]
+    pub fn stalling(mut self, after: &str) -> Self {
+        self.stall = Stall::parse(after);
         self
     }
 
@@ -291,6 +304,7 @@ impl Device for SimulatedDevice {
     }
 
     fn read(&mut self, tick: &mut Tick<'_>) -> Result<HandSample, DeviceFault> {
+        self.stall.pass(tick.began);
         // 1 the world moves on to now
         let start = self.last.unwrap_or(tick.began);
         let elapsed = tick.began.since(start) as f64 / NS_PER_S as f64;
