@@ -22,6 +22,7 @@ mod reply;
 mod schedule;
 mod stream;
 pub mod table;
+pub mod tree;
 mod wish;
 
 pub use access::{Network, NotANetwork, Role, role_of};
