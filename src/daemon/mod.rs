@@ -1,4 +1,4 @@
-//! The program around the loop: command line, wiring, demos.
+//! The program around the loop: command line, wiring, demos, the service.
 //!
 //! Thread: main, but for what the parts start.
 
@@ -7,6 +7,7 @@ mod demo;
 pub mod doctor;
 mod failure;
 mod lockstep;
+pub mod run;
 mod summary;
 mod tape;
 
