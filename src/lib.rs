@@ -19,6 +19,7 @@ pub mod geometry;
 pub mod haptic;
 pub mod math;
 pub mod mechanism;
+pub mod record;
 pub mod scene;
 pub mod shared;
 pub mod sim;

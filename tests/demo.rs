@@ -26,6 +26,7 @@ fn lockstep(scene: &str, seed: u64, skill: Skill) -> hapticd::daemon::Summary {
         seconds: None,
         lockstep: true,
         json: true,
+        record: None,
         realtime: RealtimeRequest::default(),
     };
     run_demo(&options, &Arc::new(AtomicBool::new(false))).expect("the scene is shipped")

@@ -20,6 +20,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("files", &["math", "shared", "device"]),
     ("scene", &["math", "shared", "mechanism", "device", "haptic", "geometry", "collision", "sim", "files"]),
     ("control", &["math", "shared", "device", "haptic"]),
+    ("record", &["math", "shared", "device", "haptic"]),
     ("bench", &["*"]),
     ("daemon", &["*"]),
 ];

@@ -155,7 +155,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn network(text: &str) -> Network {
-        text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
+        text.parse().expect(text)
     }
 
     fn ip(text: &str) -> IpAddr {

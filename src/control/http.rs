@@ -9,7 +9,7 @@
 //! a connection for longer than [`Limits`] say.
 
 use super::prometheus;
-use super::query::{Attribute, Reply};
+use super::query::{Attribute, Reply, decode};
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
@@ -386,38 +386,9 @@ async fn node(State(desk): State<Desk>, uri: Uri) -> Answer {
     }
 }
 
-/// The path with `%2f` and the like turned back into what they stand for.
-fn decode(path: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        if *first == b'%' {
-            let (digits, after) = rest.split_at_checked(2)?;
-            let hex = |digit: &u8| char::from(*digit).to_digit(16);
-            bytes.push(u8::try_from(hex(&digits[0])? * 16 + hex(&digits[1])?).ok()?);
-            rest = after;
-        } else {
-            bytes.push(*first);
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn percent_signs_are_decoded_or_refused() {
-        let good = [("/a/b", "/a/b"), ("/%C3%a4", "/ä"), ("/a%2Fb%20c", "/a/b c"), ("/%25", "/%"), ("", "")];
-        for (written, meant) in good {
-            assert_eq!(decode(written).as_deref(), Some(meant));
-        }
-        for written in ["/%", "/%a", "/%zz", "/%+1", "/%ff", "/%C3", "/%é"] {
-            assert_eq!(decode(written), None, "{written}");
-        }
-    }
 
     #[test]
     fn only_names_of_this_machine_are_here() {

@@ -129,6 +129,12 @@ impl Hub {
         }
     }
 
+    /// Obeys others from now on.
+    pub fn set_access(&mut self, controllers: Vec<Network>, observers: Vec<Network>, raw_force: bool) {
+        (self.settings.controllers, self.settings.observers) = (controllers, observers);
+        self.settings.raw_force = raw_force;
+    }
+
     /// What the hub has counted.
     #[must_use]
     pub fn figures(&self) -> HubFigures {

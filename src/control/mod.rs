@@ -6,6 +6,7 @@ mod access;
 pub mod allow;
 mod answer;
 mod client;
+pub mod discovery;
 pub mod http;
 pub mod hub;
 pub mod metrics;
@@ -21,6 +22,7 @@ mod reply;
 mod schedule;
 mod stream;
 pub mod table;
+pub mod tree;
 mod wish;
 
 pub use access::{Network, NotANetwork, Role, role_of};

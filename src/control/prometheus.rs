@@ -301,9 +301,11 @@ mod tests {
             let (mut value, mut escaped, mut end) = (String::new(), false, None);
             for (at, c) in after.char_indices() {
                 match (escaped, c) {
-                    (true, '\\' | '"') => value.push(c),
                     (true, 'n') => value.push('\n'),
-                    (true, other) => panic!("unknown escape {other}"),
+                    (true, other) => {
+                        assert!(['\\', '"'].contains(&other), "unknown escape {other}");
+                        value.push(other);
+                    }
                     (false, '"') => end = Some(at),
                     (false, '\\') => {}
                     (false, other) => value.push(other),
@@ -394,6 +396,19 @@ mod tests {
         assert_eq!(only(&samples, "hapticd_tick_lateness_seconds_count", None).2, 6.0);
         assert!((only(&samples, "hapticd_tick_lateness_seconds_sum", None).2 - 3.000_804).abs() < 1e-12);
         assert_eq!(only(&samples, "hapticd_tick_lateness_max_seconds", None).2, 3.0);
+    }
+
+    #[test]
+    fn the_document_lists_every_family_and_no_other() {
+        let document = include_str!("../../docs/http.md");
+        let (_, figures) = document.split_once("## Figures").expect("a chapter");
+        let rows = figures.lines().filter(|line| line.starts_with("| `hapticd_"));
+        let listed: BTreeSet<&str> =
+            rows.flat_map(|row| row.split('`')).filter(|w| w.starts_with("hapticd_")).collect();
+        let page = page(&Metrics::default());
+        let types = page.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+        let shown: BTreeSet<&str> = types.filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(listed, shown);
     }
 
     #[test]

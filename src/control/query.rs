@@ -117,26 +117,30 @@ pub fn host_info(host: &Host) -> Json {
     info
 }
 
-/// The node at `path` with all below it, or one attribute of it.
+/// The node at `path` with all below it, or one attribute of it. A name in an address may hold percent signs of its own;
+/// it is found both as it stands and as what they mean, since clients differ in whether they encode it once more.
 #[must_use]
 pub fn answer(nodes: &[Node], path: &str, attribute: Option<Attribute>) -> Reply {
     let mut root = Branch::default();
     for node in nodes {
         root.insert(node);
     }
-    let path = path.trim_end_matches('/');
-    let mut branch = &root;
-    for part in parts(path) {
-        match branch.children.get(part) {
-            Some(child) => branch = child,
+    let (mut branch, mut address) = (&root, String::new());
+    for part in parts(path.trim_end_matches('/')) {
+        match branch.child(part) {
+            Some((name, child)) => {
+                branch = child;
+                address.push('/');
+                address.push_str(name);
+            }
             None => return Reply::Unknown(nearest(nodes, path)),
         }
     }
     match attribute {
-        None => Reply::Found(branch.json(path)),
+        None => Reply::Found(branch.json(&address)),
         // Nulls stand in the tree for what nobody can read; asked for alone they are no answer.
         Some(Attribute("VALUE")) if !branch.node.is_some_and(readable) => Reply::Lacking,
-        Some(Attribute(name)) => match branch.json(path).get_mut(name) {
+        Some(Attribute(name)) => match branch.json(&address).get_mut(name) {
             Some(value) => Reply::Found(json!({ name: value.take() })),
             None => Reply::Lacking,
         },
@@ -150,6 +154,24 @@ fn readable(node: &Node) -> bool {
 
 fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').skip(1)
+}
+
+/// The text with `%2f` and the like turned back into what they stand for.
+pub(super) fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first == b'%' {
+            let (digits, after) = rest.split_at_checked(2)?;
+            let hex = |digit: &u8| char::from(*digit).to_digit(16);
+            bytes.push(u8::try_from(hex(&digits[0])? * 16 + hex(&digits[1])?).ok()?);
+            rest = after;
+        } else {
+            bytes.push(*first);
+        }
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// The address most like `path`, if it is like enough to be meant.
@@ -175,6 +197,16 @@ struct Branch<'a> {
 impl<'a> Branch<'a> {
     fn insert(&mut self, node: &'a Node) {
         parts(&node.path).fold(self, |branch, part| branch.children.entry(part).or_default()).node = Some(node);
+    }
+
+    /// The child called `part`, with the name it has in addresses.
+    fn child(&self, part: &str) -> Option<(&'a str, &Self)> {
+        let meant = |name: &str| name.contains('%') && decode(name).as_deref() == Some(part);
+        let mut children = self.children.iter().map(|(name, child)| (*name, child));
+        match self.children.get_key_value(part) {
+            Some((name, child)) => Some((*name, child)),
+            None => children.find(|(name, _)| meant(name)),
+        }
     }
 
     fn json(&self, path: &str) -> Json {

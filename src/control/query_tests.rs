@@ -43,10 +43,9 @@ fn nodes() -> Vec<Node> {
 
 fn found(path: &str, attribute: Option<&str>) -> Json {
     let attribute = attribute.map(|name| Attribute::named(name).expect("a name that is known"));
-    match answer(&nodes(), path, attribute) {
-        Reply::Found(json) => json,
-        other => panic!("{path}: {other:?}"),
-    }
+    let reply = answer(&nodes(), path, attribute);
+    assert!(matches!(reply, Reply::Found(_)), "{path}: {reply:?}");
+    if let Reply::Found(json) = reply { json } else { Json::Null }
 }
 
 #[test]
@@ -149,4 +148,28 @@ fn a_socket_bound_to_every_address_tells_no_address() {
     assert_eq!(bound["EXTENSIONS"]["VALUE"], true);
     assert!(host("0.0.0.0:9740").get("OSC_IP").is_none());
     assert!(host("[::]:9740").get("OSC_IP").is_none());
+}
+
+#[test]
+fn percent_signs_are_decoded_or_refused() {
+    let good = [("/a/b", "/a/b"), ("/%C3%a4", "/ä"), ("/a%2Fb%20c", "/a/b c"), ("/%25", "/%"), ("", "")];
+    for (written, meant) in good {
+        assert_eq!(decode(written).as_deref(), Some(meant));
+    }
+    for written in ["/%", "/%a", "/%zz", "/%+1", "/%ff", "/%C3", "/%é"] {
+        assert_eq!(decode(written), None, "{written}");
+    }
+}
+
+#[test]
+fn a_name_with_percent_signs_is_found_as_written_and_as_meant() {
+    let address = "/hapticd/material/%C3%B6l%20film/friction";
+    let nodes = [node(address, Use::Read, vec![argument('f', Some(Value::Float(0.1)), None, None)])];
+    for path in [address, "/hapticd/material/öl film/friction"] {
+        let found = answer(&nodes, path, Attribute::named("FULL_PATH"));
+        assert_eq!(found, Reply::Found(json!({ "FULL_PATH": address })), "{path}");
+    }
+    for path in ["/hapticd/material/%c3%b6l/friction", "/hapticd/material/öl/friction"] {
+        assert!(matches!(answer(&nodes, path, None), Reply::Unknown(_)), "{path}");
+    }
 }

@@ -4,6 +4,7 @@
 
 use super::demo::{self, DemoOptions};
 use super::doctor::{self, DoctorOptions};
+use super::run::{self, RunOptions};
 use super::{Failure, exit, warn};
 use crate::bench;
 use crate::control;
@@ -36,6 +37,11 @@ enum Verb {
         after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 4 a latched fault."
     )]
     Demo(DemoArgs),
+    /// Run the service: scene and device of the configuration, driven by OSC
+    #[command(
+        after_help = "Examples:\n  hapticd run\n  hapticd run --scene box_on_table --allow-no-rt\n  hapticd run --config lab.toml --port 0 --query-port 0\n\nSignals: TERM and INT end it, HUP reads configuration and scene again. docs/service.md has the rest.\n\nExit codes: 0 ended by a signal, 2 bad usage or bad file, 3 no real-time rights or a port in use, 4 the haptic loop failed."
+    )]
+    Run(RunArgs),
     /// Measure: tick, jitter, passivity, zwidth, solver
     #[command(
         after_help = "Examples:\n  hapticd bench tick\n  hapticd bench jitter --seconds 20 --json\n  hapticd bench zwidth --out bench-results\n\ndocs/benchmarks.md says what each figure means."
@@ -65,6 +71,28 @@ enum Verb {
     /// Print the page of every OSC address, with rules and examples, in Markdown
     #[command(after_help = "Example:\n  hapticd osc > osc.md")]
     Osc,
+}
+
+#[derive(Args)]
+struct RunArgs {
+    /// Configuration file; by default /etc/hapticd/hapticd.toml if it exists, else built-in values
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// Scene instead of the configuration's: a name or a path
+    #[arg(long)]
+    scene: Option<String>,
+    /// Device instead of the configuration's: a name or a path
+    #[arg(long)]
+    device: Option<String>,
+    /// UDP port for OSC; 0 for any free one
+    #[arg(long)]
+    port: Option<u16>,
+    /// TCP port for OSCQuery and metrics; 0 for any free one
+    #[arg(long)]
+    query_port: Option<u16>,
+    /// Run also without real-time rights
+    #[arg(long)]
+    allow_no_rt: bool,
 }
 
 #[derive(Args)]
@@ -112,6 +140,9 @@ struct DemoArgs {
     /// Print one JSON object and nothing else on standard output
     #[arg(long)]
     json: bool,
+    /// Record every tick to this MCAP file; `hapticd report` makes a page of it
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Open no viewer
     #[arg(long)]
     headless: bool,
@@ -171,6 +202,9 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Verb::Demo(args) => demonstrate(&args),
+        Verb::Run(RunArgs { config, scene, device, port, query_port, allow_no_rt }) => {
+            run::run(&RunOptions { config, scene, device, port, query_port, allow_no_rt }).map(|()| exit(0))
+        }
         Verb::Bench(args) => measure(&args),
         Verb::Check { files } => check(&files),
         Verb::Doctor(DoctorArgs { json, seconds, cpu }) => {
@@ -211,6 +245,7 @@ fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
             seconds: args.seconds,
             lockstep: args.lockstep,
             json: args.json,
+            record: args.record.clone(),
             realtime: RealtimeRequest {
                 priority: args.priority,
                 cpu: args.cpu,

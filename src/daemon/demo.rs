@@ -3,18 +3,21 @@
 //! Thread: main.
 
 use super::summary::{Summary, Tally, Timing};
+use super::tape::{self, Tape};
 use super::{Failure, Lockstep, warn};
 use crate::device::operator::{OperatorReport, Progress, Skill};
 use crate::device::{DeviceSpec, Operator, SimulatedDevice};
 use crate::haptic::thread::{HapticSetup, HapticThread};
 use crate::haptic::{TickRecord, orders};
 use crate::mechanism::MechanismSnapshot;
+use crate::record::{self, Provenance};
 use crate::scene::{self, Built, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{SceneView, latest, ring};
-use crate::sim::SimData;
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
+use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -43,6 +46,8 @@ pub struct DemoOptions {
     pub lockstep: bool,
     /// One JSON object as the last line, and nothing else on standard output.
     pub json: bool,
+    /// File to record to.
+    pub record: Option<PathBuf>,
     /// Rights for the haptic thread.
     pub realtime: RealtimeRequest,
 }
@@ -57,6 +62,9 @@ struct Stage {
     seed: u64,
     limit_s: f64,
     asked_s: Option<f64>,
+    scene_text: String,
+    device_name: String,
+    device_text: String,
 }
 
 /// Runs a demo; gives its summary.
@@ -75,7 +83,24 @@ pub fn run(options: &DemoOptions, stop: &Arc<AtomicBool>) -> Result<Summary, Fai
         stage.skill.name(),
         stage.seed
     ));
-    if options.lockstep { lockstep(&stage, &mut voice, stop) } else { live(stage, &mut voice, options.realtime, stop) }
+    let kept = if options.lockstep { record::Timing::Lockstep } else { record::Timing::Live };
+    let mut tape = match &options.record {
+        Some(path) => Tape::start(path, stage.provenance(kept), tape::looks(&stage.built.sim))?,
+        None => Tape::none(),
+    };
+    let summary = if options.lockstep {
+        lockstep(&stage, &mut voice, &mut tape, stop)
+    } else {
+        live(stage, &mut voice, &mut tape, options.realtime, stop)
+    }?;
+    tape.result(&summary);
+    match tape.finish() {
+        None => {}
+        Some(Ok(made)) => voice.say(&format!("record   {}", tape::line(&made))),
+        // The run itself went as it went.
+        Some(Err(error)) => eprintln!("warning: {error}"),
+    }
+    Ok(summary)
 }
 
 impl Stage {
@@ -85,6 +110,22 @@ impl Stage {
 
     fn device(&self) -> SimulatedDevice {
         SimulatedDevice::at(self.device.clone(), self.operator(), self.seed, self.built.handle_start)
+    }
+
+    fn provenance(&self, timing: record::Timing) -> Provenance {
+        Provenance {
+            scene_name: self.name.clone(),
+            scene_text: self.scene_text.clone(),
+            device_name: self.device_name.clone(),
+            device_text: self.device_text.clone(),
+            seed: self.seed,
+            skill: self.skill.name().into(),
+            timing,
+            rate_hz: self.built.haptic.rate_hz,
+            force_limit_n: self.built.haptic.limits.force.linear,
+            torque_limit_nm: self.built.haptic.limits.force.angular,
+            ..Provenance::here()
+        }
     }
 
     fn summary(&self, watch: Watch, duration_s: f64, timing: Timing) -> Summary {
@@ -132,6 +173,9 @@ fn prepare(options: &DemoOptions) -> Result<Stage, Failure> {
         seed: options.seed.unwrap_or(built.seed),
         limit_s: options.seconds.unwrap_or(built.timeout_s + 1.0).min(built.timeout_s + 1.0),
         asked_s: options.seconds,
+        scene_text: scene::scene_text(&options.scene).unwrap_or_default(),
+        device_text: scene::device_text(&device_name).unwrap_or_default(),
+        device_name,
         built,
     })
 }
@@ -221,7 +265,7 @@ impl Watch {
     }
 }
 
-fn lockstep(stage: &Stage, voice: &mut Voice, stop: &AtomicBool) -> Result<Summary, Failure> {
+fn lockstep(stage: &Stage, voice: &mut Voice, tape: &mut Tape, stop: &AtomicBool) -> Result<Summary, Failure> {
     voice.say("timing   virtual time (--lockstep): same seed, same bits");
     let (view, screen) = latest(SceneView::empty());
     let device = stage.device().watching(screen);
@@ -232,7 +276,10 @@ fn lockstep(stage: &Stage, voice: &mut Voice, stop: &AtomicBool) -> Result<Summa
         let beat = rig.beat();
         let time_s = rig.seconds();
         watch.tick(&beat.record, &rig.sim.view, time_s);
+        tape.tick(&beat.record);
+        tape.view(&rig.sim.view);
         let report = rig.device.operator().report();
+        tape.phase(&report);
         if watch.operator(&report, time_s, voice, stage) {
             break;
         }
@@ -245,7 +292,13 @@ fn lockstep(stage: &Stage, voice: &mut Voice, stop: &AtomicBool) -> Result<Summa
     Ok(stage.summary(watch, rig.seconds(), timing))
 }
 
-fn live(stage: Stage, voice: &mut Voice, realtime: RealtimeRequest, stop: &AtomicBool) -> Result<Summary, Failure> {
+fn live(
+    stage: Stage,
+    voice: &mut Voice,
+    tape: &mut Tape,
+    realtime: RealtimeRequest,
+    stop: &AtomicBool,
+) -> Result<Summary, Failure> {
     let (snapshot_writer, snapshots) = latest(MechanismSnapshot::empty());
     let (tool_writer, tool) = latest(crate::shared::ToolSample::at_rest(stage.built.haptic.tool.start));
     let (operator_view, screen) = latest(SceneView::empty());
@@ -274,7 +327,8 @@ fn live(stage: Stage, voice: &mut Voice, realtime: RealtimeRequest, stop: &Atomi
     }
     let is_realtime = haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
-    let links = SimLinks { tool, snapshots: snapshot_writer, operator_view, status: status_writer };
+    let (_, materials) = latest(MaterialOrder::none());
+    let links = SimLinks { tool, materials, snapshots: snapshot_writer, operator_view, status: status_writer };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
     desk.enable();
     let mut watch = Watch::new(&stage);
@@ -287,7 +341,10 @@ fn live(stage: Stage, voice: &mut Voice, realtime: RealtimeRequest, stop: &Atomi
             let start = *first.get_or_insert(record.due);
             time_s = record.due.seconds_after(start);
             watch.tick(&record, &view, time_s);
+            tape.tick(&record);
         }
+        tape.view(&view);
+        tape.phase(reports.read());
         if watch.operator(reports.read(), time_s, voice, &stage) {
             break;
         }
@@ -306,6 +363,7 @@ fn live(stage: Stage, voice: &mut Voice, realtime: RealtimeRequest, stop: &Atomi
     let figures = haptic.stop()?;
     for record in records.drain() {
         watch.tally.add(&record);
+        tape.tick(&record);
     }
     if !sim.stop() {
         watch.reason = Some("the simulation thread panicked".into());

@@ -6,7 +6,9 @@ use crate::bench::BenchError;
 use crate::collision::ModelError;
 use crate::files::{LoadError, Look, Report};
 use crate::haptic::thread::HapticError;
+use crate::record::{ReadError, RecordError};
 use crate::scene::OpenError;
+use crate::shared::realtime::RealtimeError;
 use crate::sim::thread::SimStartError;
 use std::process::ExitCode;
 
@@ -34,6 +36,27 @@ pub enum Failure {
     /// The simulation thread.
     #[error(transparent)]
     Sim(#[from] SimStartError),
+    /// A recording cannot be made.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A recording cannot be read.
+    #[error(transparent)]
+    Recording(#[from] ReadError),
+    /// A port cannot be opened.
+    #[error("{0}")]
+    Port(String),
+    /// The system refused real-time rights.
+    #[error(
+        "the haptic loop would not be real-time: {0}. `hapticd doctor` tells what to change; `--allow-no-rt` runs it \
+         nevertheless, without promises"
+    )]
+    NoRealtime(RealtimeError),
+    /// The haptic loop did not end when asked to.
+    #[error("the haptic loop hangs; its device was left to its own watchdog")]
+    Hangs,
+    /// A second signal came before the end was reached.
+    #[error("ended at once by a second signal; the force was not ramped down")]
+    Cut,
     /// A bench.
     #[error(transparent)]
     Bench(#[from] BenchError),
@@ -44,25 +67,28 @@ impl Failure {
     #[must_use]
     pub fn code(&self) -> u8 {
         match self {
-            Self::Haptic(HapticError::RealtimeDenied(_)) => 3,
-            Self::Haptic(HapticError::Panicked { .. }) => 4,
+            Self::Haptic(HapticError::RealtimeDenied(_)) | Self::NoRealtime(_) | Self::Port(_) => 3,
+            Self::Haptic(HapticError::Panicked { .. }) | Self::Hangs => 4,
+            Self::Cut => 130,
             _ => 2,
         }
     }
 
     /// Prints it to standard error, with a picture of the place where there is one.
     pub fn print(&self) {
-        let look = Look::for_stream(&std::io::stderr());
+        eprintln!("{}", self.picture(Look::for_stream(&std::io::stderr())));
+    }
+
+    /// All that is wrong, with a picture of each place in a file.
+    #[must_use]
+    pub fn picture(&self, look: Look) -> String {
         let report = match self {
             Self::Report(report)
             | Self::File(LoadError::Invalid(report))
             | Self::Open(OpenError::File(LoadError::Invalid(report))) => Some(report),
             _ => None,
         };
-        match report {
-            Some(report) => eprintln!("{}", report.render(look)),
-            None => eprintln!("error: {self}"),
-        }
+        report.map_or_else(|| format!("error: {self}"), |report| report.render(look))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The program around the loop: command line, wiring, demos.
+//! The program around the loop: command line, wiring, demos, the service.
 //!
 //! Thread: main, but for what the parts start.
 
@@ -7,9 +7,12 @@ mod demo;
 pub mod doctor;
 mod failure;
 mod lockstep;
+pub mod run;
 mod summary;
+mod tape;
 
 pub use demo::{DemoOptions, list, run as run_demo};
 pub use failure::{Failure, exit, warn};
 pub use lockstep::{Beat, Lockstep};
 pub use summary::{Breach, Summary, Tally, Timing};
+pub use tape::looks;

@@ -16,7 +16,7 @@ mod velocity;
 pub use limiter::{EnergyBudget, HandMotion, Limiter, SafeForce};
 pub use observer::{HandObserver, Observed};
 pub use operator::Operator;
-pub use simulated::{EnergyBook, SUB_STEPS, SimulatedDevice};
+pub use simulated::{EnergyBook, STALL_AFTER, SUB_STEPS, SimulatedDevice};
 pub use spec::{DeviceSpec, Limits, Mechanics, PerPart};
 pub use velocity::{AdaptiveWindow, Fit, RotationSum, VelocityEstimator, WINDOW_MAX};
 

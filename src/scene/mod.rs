@@ -30,7 +30,9 @@ pub mod task;
 pub use build::{Built, build};
 pub use read::{load, parse};
 pub use schema::SCHEMA;
-pub use shipped::{OpenError, open, open_device, shipped, shipped_device, shipped_device_names, shipped_names};
+pub use shipped::{
+    OpenError, device_text, open, open_device, scene_text, shipped, shipped_device, shipped_device_names, shipped_names,
+};
 pub use spec::{
     BodySpec, CouplingKind, CouplingSpec, OperatorSpec, SafetySpec, SceneSpec, Source, TaskSpec, ToolSpec, Weight,
 };

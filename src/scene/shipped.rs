@@ -75,6 +75,29 @@ pub fn open_device(name_or_path: &str) -> Result<Loaded<DeviceSpec>, OpenError> 
     open_as("device", "devices", name_or_path, &DEVICES, device_file::parse, device_file::load)
 }
 
+/// Text of the scene that [`open`] reads by this name or path; `None` when there is none.
+#[must_use]
+pub fn scene_text(name_or_path: &str) -> Option<String> {
+    text_of(name_or_path, &SCENES)
+}
+
+/// Text of the device file that [`open_device`] reads by this name or path, likewise.
+#[must_use]
+pub fn device_text(name_or_path: &str) -> Option<String> {
+    text_of(name_or_path, &DEVICES)
+}
+
+fn text_of(name_or_path: &str, list: &[(&str, &'static str)]) -> Option<String> {
+    if is_path(name_or_path) {
+        return std::fs::read(name_or_path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    }
+    find(list, name_or_path).map(String::from)
+}
+
+fn is_path(name_or_path: &str) -> bool {
+    name_or_path.contains('/') || name_or_path.ends_with(".toml")
+}
+
 fn find(list: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     list.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
@@ -87,7 +110,7 @@ fn open_as<T>(
     parse: impl FnOnce(&[u8], &str) -> Result<Loaded<T>, Report>,
     load: impl FnOnce(&Path) -> Result<Loaded<T>, LoadError>,
 ) -> Result<Loaded<T>, OpenError> {
-    if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
+    if is_path(name_or_path) {
         return Ok(load(Path::new(name_or_path))?);
     }
     match find(list, name_or_path) {

@@ -93,6 +93,13 @@ impl Faults {
         self.0
     }
 
+    /// The set of the faults with these names; a name that is not known is left out.
+    #[must_use]
+    pub fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let known = |name| Self::ALL.iter().find(|(_, known)| *known == name);
+        names.into_iter().filter_map(known).fold(Self::NONE, |set, (fault, _)| set.with(*fault))
+    }
+
     /// Names of what is in the set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Self::ALL.iter().filter(move |(fault, _)| self.contains(*fault)).map(|(_, name)| *name)
@@ -157,5 +164,6 @@ mod tests {
             assert!(names.insert(*name));
         }
         assert_eq!(seen.names().count(), Faults::ALL.len());
+        assert_eq!(Faults::from_names(seen.names().chain(["no-such-fault"])), seen);
     }
 }

@@ -28,15 +28,13 @@ pub enum Skill {
 }
 
 impl Skill {
+    /// Every level, least first.
+    pub const ALL: [Self; 3] = [Self::Novice, Self::Trained, Self::Expert];
+
     /// The level with this name: `novice`, `trained` or `expert`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "novice" => Some(Self::Novice),
-            "trained" => Some(Self::Trained),
-            "expert" => Some(Self::Expert),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|skill| skill.name() == name)
     }
 
     /// Its name in scene files.

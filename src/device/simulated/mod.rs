@@ -12,15 +12,19 @@
 //! states a watchdog and nothing is heard for that long. Readings are rounded to the encoder's step.
 
 mod axis;
+mod stall;
 #[cfg(test)]
 mod tests;
 
 use super::hold::DelayLine;
-use super::operator::{HandCommand, Operator, OperatorReport, Perceived};
+use super::operator::{HandCommand, Operator, OperatorOrder, OperatorReport, Perceived};
 use super::{Device, DeviceFault, DeviceSpec, HandForce, HandMotion, HandSample, SafeForce};
 use crate::math::{Pose, Rot, Vec3, exp_so3, log_so3};
 use crate::shared::{LatestReader, LatestWriter, MonoNs, NS_PER_S, SceneView, Stamp, Tick};
 use axis::{AxisDrive, AxisModel};
+use stall::Stall;
+
+pub use stall::STALL_AFTER;
 
 #[cfg(test)]
 pub(crate) use tests::test_spec;
@@ -63,6 +67,7 @@ pub struct SimulatedDevice {
     command: HandCommand,
     view: Option<LatestReader<SceneView>>,
     report: Option<LatestWriter<OperatorReport>>,
+    orders: Option<LatestReader<OperatorOrder>>,
     linear: AxisModel,
     angular: AxisModel,
     pose: Pose,
@@ -75,6 +80,7 @@ pub struct SimulatedDevice {
     sequence: u64,
     silent: bool,
     trouble: Trouble,
+    stall: Stall,
 }
 
 impl SimulatedDevice {
@@ -109,6 +115,7 @@ impl SimulatedDevice {
             command: HandCommand::limp(),
             view: None,
             report: None,
+            orders: None,
             pose,
             motion: HandMotion::default(),
             energy: EnergyBook::default(),
@@ -117,6 +124,7 @@ impl SimulatedDevice {
             sequence: 0,
             silent: false,
             trouble: Trouble::default(),
+            stall: Stall::default(),
         }
     }
 
@@ -127,10 +135,24 @@ impl SimulatedDevice {
         self
     }
 
+    /// Hangs when the text, the value of [`STALL_AFTER`], says so.
+    #[must_use]
+    pub fn stalling(mut self, after: &str) -> Self {
+        self.stall = Stall::parse(after);
+        self
+    }
+
     /// Reports the operator's progress every tick.
     #[must_use]
     pub fn reporting(mut self, report: LatestWriter<OperatorReport>) -> Self {
         self.report = Some(report);
+        self
+    }
+
+    /// Lets someone tell the operator to work or to rest. Without this, the operator always works.
+    #[must_use]
+    pub fn operated_by(mut self, orders: LatestReader<OperatorOrder>) -> Self {
+        self.orders = Some(orders);
         self
     }
 
@@ -282,6 +304,7 @@ impl Device for SimulatedDevice {
     }
 
     fn read(&mut self, tick: &mut Tick<'_>) -> Result<HandSample, DeviceFault> {
+        self.stall.pass(tick.began);
         // 1 the world moves on to now
         let start = self.last.unwrap_or(tick.began);
         let elapsed = tick.began.since(start) as f64 / NS_PER_S as f64;
@@ -292,7 +315,9 @@ impl Device for SimulatedDevice {
         // 2 the operator perceives it and decides what to do until the next tick
         let felt = self.acting();
         let view = self.view.as_mut().map(LatestReader::read);
-        self.command = self.operator.think(&Perceived { dt_s: elapsed, handle: self.pose, felt, view });
+        let perceived = Perceived { dt_s: elapsed, handle: self.pose, felt, view };
+        let works = self.orders.as_mut().is_none_or(|orders| orders.read().works);
+        self.command = if works { self.operator.think(&perceived) } else { self.operator.rest(&perceived) };
         if let Some(report) = &mut self.report {
             report.publish(self.operator.report());
         }

@@ -1,0 +1,93 @@
+//! `hapticd run`: the daemon.
+//!
+//! Thread: control, but for what the parts start.
+//!
+//! ```text
+//!  sockets, signals, systemd ──► service: one loop on one thread   [service] [sockets] [web] [notify] [log]
+//!        hub (crate::control) ──► Plant ──► supervisor             [plant] [supervisor] [upkeep] [metrics]
+//!                                             │ one rig: the threads of the scene      [rig] [catalogue]
+//!                                             │ requests that wait for an answer       [requests] [settings]
+//!                                             │ errands for cold threads               [errands] [recording]
+//!                                             │ faults, and the ticks around them      [faults] [trips] [black_box]
+//!                                             └ the task                               [task]
+//! ```
+
+mod black_box;
+mod catalogue;
+mod errands;
+mod faults;
+mod log;
+mod meter;
+mod metrics;
+mod notify;
+mod plant;
+mod recording;
+mod requests;
+mod rig;
+mod service;
+mod settings;
+mod sockets;
+mod state_dir;
+mod supervisor;
+mod task;
+mod trips;
+mod upkeep;
+mod web;
+
+pub use black_box::COLUMNS as FAULT_DATA_COLUMNS;
+pub use faults::{NOTICES, Notice};
+pub use trips::ENDED;
+
+use super::Failure;
+use crate::files::config::{self, Config};
+use crate::files::{LoadError, Loaded, Problems, Report};
+use std::path::{Path, PathBuf};
+
+/// Where the configuration lies if nobody says otherwise.
+pub const CONFIG_PATH: &str = "/etc/hapticd/hapticd.toml";
+
+/// What was asked for on the command line.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Configuration instead of [`CONFIG_PATH`].
+    pub config: Option<PathBuf>,
+    /// Scene instead of the configuration's.
+    pub scene: Option<String>,
+    /// Device instead of the configuration's.
+    pub device: Option<String>,
+    /// OSC port instead of the configuration's; 0 for any free one.
+    pub port: Option<u16>,
+    /// OSCQuery port instead of the configuration's; 0 for any free one.
+    pub query_port: Option<u16>,
+    /// Run also without real-time rights.
+    pub allow_no_rt: bool,
+}
+
+impl RunOptions {
+    /// Reads the configuration: the one named, else the machine's, else the built-in one.
+    ///
+    /// # Errors
+    /// When it is named and missing, or wrong.
+    pub fn configuration(&self) -> Result<Loaded<Config>, LoadError> {
+        let machine = Path::new(CONFIG_PATH);
+        let mut loaded = match &self.config {
+            Some(path) => config::load(path)?,
+            None if machine.exists() => config::load(machine)?,
+            None => Loaded { value: Config::default(), warnings: Report::new("", "", Problems::default()) },
+        };
+        let config = &mut loaded.value;
+        config.scene = self.scene.clone().unwrap_or_else(|| config.scene.clone());
+        config.device = self.device.clone().unwrap_or_else(|| config.device.clone());
+        config.osc.port = self.port.unwrap_or(config.osc.port);
+        config.osc.query_port = self.query_port.unwrap_or(config.osc.query_port);
+        Ok(loaded)
+    }
+}
+
+/// Runs the daemon until a signal ends it.
+///
+/// # Errors
+/// What kept it from starting, or made it end.
+pub fn run(options: &RunOptions) -> Result<(), Failure> {
+    service::run(options)
+}

@@ -1,0 +1,144 @@
+//! The recording of a run, as clients ask for it: ticks, views and what happened go to the recorder's thread in batches.
+//!
+//! Thread: control. Files are opened and closed by cold threads.
+
+use super::rig::Rig;
+use crate::control::plant::{Code, FaultEntry, News, Refused};
+use crate::control::prometheus::RecorderMetrics;
+use crate::daemon::tape;
+use crate::haptic::TickRecord;
+use crate::record::{Provenance, RecordError, RecordFigures, RecordLimits, RecordOptions, Recorder, Timing};
+use crate::shared::SceneView;
+use serde_json::json;
+use std::path::Path;
+
+/// Ticks handed over at once: a hundred batches a second at 1 kHz, which is what the recorder's queue is made for.
+const BATCH: usize = 10;
+
+/// A recording, perhaps.
+#[derive(Default)]
+pub(super) struct Recording {
+    recorder: Option<Recorder>,
+    /// One is being opened.
+    pub(super) is_opening: bool,
+    batch: Vec<TickRecord>,
+    seen: u64,
+    /// Of the recordings that have ended.
+    bytes: u64,
+    lost: u64,
+}
+
+impl Recording {
+    /// Begins to fill this recorder.
+    pub(super) fn begin(&mut self, recorder: Recorder) {
+        self.batch.clear();
+        self.recorder = Some(recorder);
+    }
+
+    /// The recorder, to be closed by somebody who can wait.
+    pub(super) fn take(&mut self) -> Option<Recorder> {
+        self.hand_over();
+        let recorder = self.recorder.take()?;
+        let figures = recorder.figures();
+        (self.bytes, self.lost) = (self.bytes + figures.bytes, self.lost + figures.lost);
+        Some(recorder)
+    }
+
+    /// The recorder that ended by itself, with the reason.
+    pub(super) fn take_ended(&mut self) -> Option<Recorder> {
+        self.recorder.as_ref().is_some_and(Recorder::has_ended).then(|| self.take()).flatten()
+    }
+
+    /// Ticks, oldest first, and the scene as it was at the last.
+    pub(super) fn ticks(&mut self, ticks: &[TickRecord], view: &SceneView) {
+        if self.recorder.is_none() {
+            return;
+        }
+        self.batch.extend_from_slice(ticks);
+        if self.batch.len() < BATCH {
+            return;
+        }
+        self.hand_over();
+        if view.stamp.sequence != self.seen {
+            self.seen = view.stamp.sequence;
+            self.recorder.iter_mut().for_each(|recorder| recorder.view(view));
+        }
+    }
+
+    /// What happened, if it belongs into a recording.
+    pub(super) fn news(&mut self, news: &News) {
+        if self.recorder.is_none() {
+            return;
+        }
+        let event = match news {
+            News::State(state) => json!({ "kind": "state", "state": state.name() }),
+            News::Fault(FaultEntry { id, code, name, cause, .. }) => {
+                json!({ "kind": "fault", "id": id, "code": code, "name": name, "cause": cause })
+            }
+            News::Task(task) => {
+                json!({ "kind": "phase", "name": task.phase, "goals_met": task.goals_met, "goals": task.goals })
+            }
+            News::Answer(..) | News::Set(..) | News::Dials => return,
+        };
+        self.hand_over();
+        self.recorder.iter_mut().for_each(|recorder| recorder.event(&event.to_string()));
+    }
+
+    /// Sets a mark; false when nothing is recorded.
+    pub(super) fn mark(&mut self, text: &str) -> bool {
+        self.hand_over();
+        self.recorder.iter_mut().for_each(|recorder| recorder.mark(text));
+        self.recorder.is_some()
+    }
+
+    fn hand_over(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.ticks(&self.batch);
+            self.batch.clear();
+        }
+    }
+
+    /// The file being written.
+    pub(super) fn path(&self) -> Option<String> {
+        self.recorder.as_ref().map(|recorder| recorder.figures().path.display().to_string())
+    }
+
+    /// For monitoring.
+    pub(super) fn metrics(&self) -> RecorderMetrics {
+        let now = self.recorder.as_ref().map_or_else(RecordFigures::default, Recorder::figures);
+        RecorderMetrics { active: self.recorder.is_some(), bytes: self.bytes + now.bytes, lost: self.lost + now.lost }
+    }
+}
+
+/// What a recording of `rig` below `state` is to be.
+pub(super) fn options(rig: &Rig, state: &Path, name: Option<String>) -> RecordOptions {
+    let limits = rig.model.limits.force;
+    RecordOptions {
+        directory: state.join("recordings"),
+        name,
+        provenance: Provenance {
+            scene_name: rig.scene.clone(),
+            scene_text: rig.scene_text.clone(),
+            device_name: rig.device.clone(),
+            device_text: rig.device_text.clone(),
+            seed: rig.seed,
+            skill: rig.skill.name().into(),
+            timing: Timing::Live,
+            rate_hz: rig.model.rate_hz,
+            force_limit_n: limits.linear,
+            torque_limit_nm: limits.angular,
+            ..Provenance::here()
+        },
+        looks: tape::looks(&rig.built.sim),
+        limits: RecordLimits::default(),
+    }
+}
+
+/// What a failure to record is to a client.
+pub(super) fn refused(error: &RecordError) -> Refused {
+    let code = match error {
+        RecordError::NoRoom { .. } => Code::Busy,
+        _ => Code::NotAllowed,
+    };
+    Refused { code, text: error.to_string() }
+}

@@ -1,0 +1,189 @@
+//! Everything of one loaded scene: device, haptic thread, simulation thread, and the control plane's ends of their channels.
+//!
+//! Thread: built and stopped by cold threads; held by control.
+
+use super::catalogue::{Catalogue, short_name};
+use crate::daemon::Failure;
+use crate::device::operator::{OperatorOrder, OperatorReport, Skill};
+use crate::device::{DeviceSpec, Operator, STALL_AFTER, SimulatedDevice};
+use crate::files::{Look, Report};
+use crate::haptic::{
+    Desk, HapticError, HapticFigures, HapticModel, HapticSetup, HapticThread, ParameterRange, TickRecord, Trip, orders,
+};
+use crate::mechanism::MechanismSnapshot;
+use crate::scene::{self, Built};
+use crate::shared::realtime::RealtimeRequest;
+use crate::shared::{LatestReader, LatestWriter, RingReader, SceneView, ToolSample, latest, ring};
+use crate::sim::thread::{SimLinks, SimStatus, SimThread};
+use crate::sim::{MaterialOrder, SimData};
+
+/// Room for records between two polls: 4 s at 1 kHz.
+const RECORDS: usize = 4096;
+/// Room for orders between two ticks.
+const ORDERS: usize = 64;
+
+/// What a rig is to be.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// Where names are looked up.
+    pub(super) catalogue: Catalogue,
+    /// Scene by name or path.
+    pub(super) scene: String,
+    /// Device by name or path.
+    pub(super) device: String,
+    /// Skill of the simulated operator instead of the scene's.
+    pub(super) skill: Option<Skill>,
+    /// Seed of the simulated operator instead of the scene's.
+    pub(super) seed: Option<u64>,
+    /// Rights of the haptic thread.
+    pub(super) realtime: RealtimeRequest,
+    /// Do without them if need be.
+    pub(super) allow_no_rt: bool,
+    /// Begin in FAULT: the rig takes the place of one that was.
+    pub(super) born_tripped: Option<Trip>,
+}
+
+/// See the file's head.
+pub(super) struct Rig {
+    /// Short name of the scene.
+    pub(super) scene: String,
+    /// Short name of the device.
+    pub(super) device: String,
+    /// What the haptic thread runs on.
+    pub(super) model: HapticModel,
+    /// What its parameters may be set to.
+    pub(super) range: ParameterRange,
+    /// The scene as built.
+    pub(super) built: Built,
+    /// The scene file as it was read.
+    pub(super) scene_text: String,
+    /// The device file as it was read.
+    pub(super) device_text: String,
+    /// Skill and seed of the operator at work.
+    pub(super) skill: Skill,
+    /// See `skill`.
+    pub(super) seed: u64,
+    /// The haptic thread.
+    pub(super) haptic: HapticThread,
+    /// The simulation thread.
+    pub(super) sim: SimThread,
+    /// Where orders go in and answers come out.
+    pub(super) desk: Desk,
+    /// Every tick.
+    pub(super) records: RingReader<TickRecord>,
+    /// The simulation as it stands.
+    pub(super) status: LatestReader<SimStatus>,
+    /// The simulated operator as it stands.
+    pub(super) reports: LatestReader<OperatorReport>,
+    /// Tells the simulated operator to work or to rest.
+    pub(super) operator: LatestWriter<OperatorOrder>,
+    /// Friction and restitution as last asked for, and the way to the simulation.
+    pub(super) materials: MaterialOrder,
+    /// See `materials`.
+    pub(super) material_writer: LatestWriter<MaterialOrder>,
+}
+
+impl Plan {
+    /// Reads and checks the files, then starts the threads. Takes up to a second or so; nothing is left behind on failure.
+    ///
+    /// # Errors
+    /// [`Failure`] says what is wrong with the files, or which right the system refused.
+    pub(super) fn build(&self) -> Result<Rig, Failure> {
+        let scene = self.catalogue.scene(&self.scene)?;
+        log_warnings(&scene.warnings);
+        let device = self.catalogue.device(&self.device)?;
+        log_warnings(&device.warnings);
+        let built = scene::build(&scene.value, &device.value).map_err(Failure::Report)?;
+        log_warnings(&built.warnings);
+        let device = device.value;
+        if device.driver != "simulated" {
+            let text = format!("no driver `{}` is part of this program; open simulated-6dof", device.driver);
+            return Err(Failure::Usage(text));
+        }
+        let texts = (scene.value.source.text().to_owned(), self.catalogue.device_text(&self.device));
+        self.start(built, device, texts)
+    }
+
+    fn start(&self, built: Built, device: DeviceSpec, texts: (String, String)) -> Result<Rig, Failure> {
+        let skill = self.skill.unwrap_or(built.skill);
+        let seed = self.seed.unwrap_or(built.seed);
+        let range = ParameterRange::of(&built.haptic, &device);
+        let operator = Operator::new(skill, built.script, built.mapping);
+        let (snapshot_writer, snapshots) = latest(MechanismSnapshot::empty());
+        let (tool_writer, tool) = latest(ToolSample::at_rest(built.haptic.tool.start));
+        let (operator_view, screen) = latest(SceneView::empty());
+        let (status_writer, status) = latest(SimStatus::empty());
+        let (report_writer, reports) = latest(operator.report());
+        let (record_writer, records) = ring(RECORDS);
+        let (operator_writer, operator_orders) = latest(OperatorOrder { works: false });
+        let materials = MaterialOrder::of(&built.sim, 0);
+        let (material_writer, material_orders) = latest(materials);
+        let (desk, links) = orders(ORDERS);
+        let device = SimulatedDevice::at(device, operator, seed, built.handle_start)
+            .watching(screen)
+            .reporting(report_writer)
+            .operated_by(operator_orders)
+            .stalling(&std::env::var(STALL_AFTER).unwrap_or_default());
+        let haptic = HapticThread::spawn(HapticSetup {
+            model: built.haptic,
+            device: Box::new(device),
+            snapshots,
+            orders: links.orders,
+            answers: links.answers,
+            tool: tool_writer,
+            records: record_writer,
+            realtime: self.realtime,
+            allow_no_rt: self.allow_no_rt,
+            born_tripped: self.born_tripped,
+        })?;
+        let data = SimData::with_threads(&built.sim)?;
+        let links = SimLinks {
+            tool,
+            materials: material_orders,
+            snapshots: snapshot_writer,
+            operator_view,
+            status: status_writer,
+        };
+        let sim = SimThread::spawn(built.sim.clone(), data, links)?;
+        Ok(Rig {
+            scene: short_name(&self.scene),
+            device: short_name(&self.device),
+            model: built.haptic,
+            range,
+            scene_text: texts.0,
+            device_text: texts.1,
+            skill,
+            seed,
+            built,
+            haptic,
+            sim,
+            desk,
+            records,
+            status,
+            reports,
+            operator: operator_writer,
+            materials,
+            material_writer,
+        })
+    }
+}
+
+impl Rig {
+    /// Ramps down, silences the device, ends both threads and waits for them.
+    ///
+    /// # Errors
+    /// When the haptic thread had panicked.
+    pub(super) fn stop(mut self) -> Result<HapticFigures, HapticError> {
+        let figures = self.haptic.stop();
+        if !self.sim.stop() {
+            tracing::error!("the simulation thread had panicked");
+        }
+        figures
+    }
+}
+
+fn log_warnings(report: &Report) {
+    if !report.is_empty() {
+        tracing::warn!("{}", report.render(Look::Plain).trim_end());
+    }
+}

@@ -1,0 +1,298 @@
+//! The daemon's loop: sockets, signals and systemd on one thread, a poll of hub and plant every two milliseconds.
+//!
+//! Thread: control.
+//!
+//! Nothing in the loop waits for anything but the loop itself. A flood of datagrams is taken in bags of bounded size, halts
+//! first, with a poll in between when one is due; what cannot be sent at once is dropped and counted.
+
+use super::log::Log;
+use super::notify::Notifier;
+use super::rig::Plan;
+use super::sockets::{self, Mailbag, Sockets};
+use super::supervisor::Supervisor;
+use super::web::{Web, access};
+use super::{RunOptions, catalogue::Catalogue, log, state_dir};
+use crate::control::hub::{Hub, HubSettings, Outbox};
+use crate::control::osc::{self, Ntp};
+use crate::control::plant::{Plant as _, Status};
+use crate::daemon::Failure;
+use crate::files::Look;
+use crate::files::config::Config;
+use crate::haptic::HapticError;
+use crate::shared::realtime::{RealtimeRequest, SystemClock};
+use crate::shared::{Clock as _, NS_PER_S};
+use std::net::UdpSocket;
+use std::time::{Duration, SystemTime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::MissedTickBehavior;
+
+/// Time between two polls.
+const BEAT: Duration = Duration::from_millis(2);
+/// Longest time for ramp-down and the end of all threads.
+const FAREWELL: Duration = Duration::from_secs(3);
+/// Time for files that are being written when the daemon ends.
+const LAST_WRITES: Duration = Duration::from_secs(2);
+
+/// Runs the daemon until a signal ends it.
+pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
+    let loaded = options.configuration()?;
+    let config = loaded.value;
+    let log = log::start(config.log_level);
+    crate::daemon::warn(&loaded.warnings);
+    let sockets = Sockets::open(&config.osc)?;
+    let plan = plan(&config, options);
+    let rig = plan.build().map_err(|failure| match failure {
+        Failure::Haptic(HapticError::RealtimeDenied(why)) => Failure::NoRealtime(why),
+        other => other,
+    })?;
+    let state_dir = state_dir::find(&config, |name| std::env::var_os(name));
+    let plant = Supervisor::new(plan, rig, state_dir);
+    tracing::info!("hapticd {}: {}", env!("CARGO_PKG_VERSION"), plant.description());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Usage(format!("the system gave no event loop: {error}")))?;
+    let outcome = runtime.block_on(async { Service::new(options, &config, log, sockets, plant)?.serve().await });
+    if matches!(outcome, Err(Failure::Cut)) {
+        runtime.shutdown_background();
+    } else {
+        runtime.shutdown_timeout(LAST_WRITES);
+    }
+    outcome
+}
+
+fn plan(config: &Config, options: &RunOptions) -> Plan {
+    let realtime = &config.realtime;
+    Plan {
+        catalogue: catalogue(config),
+        scene: config.scene.clone(),
+        device: config.device.clone(),
+        skill: None,
+        seed: None,
+        realtime: RealtimeRequest {
+            priority: realtime.priority,
+            cpu: realtime.cpu.map(usize::from),
+            spin_ns: (realtime.spin_s * NS_PER_S as f64) as u64,
+            lock_memory: realtime.lock_memory,
+            ..RealtimeRequest::default()
+        },
+        allow_no_rt: options.allow_no_rt,
+        born_tripped: None,
+    }
+}
+
+fn catalogue(config: &Config) -> Catalogue {
+    Catalogue { scenes: config.scenes.clone(), devices: config.devices.clone() }
+}
+
+/// Everything of the loop.
+struct Service {
+    options: RunOptions,
+    log: Log,
+    notifier: Notifier,
+    hub: Hub,
+    plant: Supervisor,
+    web: Web,
+    inbox: tokio::net::UdpSocket,
+    /// The same socket, for sending without asking whether it may.
+    outlet: UdpSocket,
+    bag: Mailbag,
+    out: Outbox,
+    unsent: u64,
+    is_ready: bool,
+    is_reloading: bool,
+    signals: Signals,
+}
+
+/// What a signal asks.
+enum Word {
+    End,
+    Reload,
+}
+
+/// The signals a service gets.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the next one.
+    async fn next(&mut self) -> Word {
+        tokio::select! {
+            _ = self.terminate.recv() => Word::End,
+            _ = self.interrupt.recv() => Word::End,
+            _ = self.hang_up.recv() => Word::Reload,
+        }
+    }
+}
+
+impl Service {
+    /// Needs a running event loop.
+    fn new(
+        options: &RunOptions,
+        config: &Config,
+        log: Log,
+        sockets: Sockets,
+        plant: Supervisor,
+    ) -> Result<Self, Failure> {
+        let (osc, query) = sockets.addresses()?;
+        let unusable = |error: std::io::Error| Failure::Port(format!("the sockets cannot be used: {error}"));
+        let outlet = sockets.osc.try_clone().map_err(unusable)?;
+        let inbox = tokio::net::UdpSocket::from_std(sockets.osc).map_err(unusable)?;
+        let web = Web::start(sockets.query, osc, query, access(&config.osc)?)?;
+        tracing::info!("listening: OSC udp://{osc}, OSCQuery http://{query}");
+        Ok(Self {
+            options: options.clone(),
+            log,
+            notifier: Notifier::new(SystemClock.now()),
+            hub: Hub::new(hub_settings(config, osc.port())?),
+            plant,
+            web,
+            inbox,
+            outlet,
+            bag: Mailbag::new(),
+            out: Outbox::new(),
+            unsent: 0,
+            is_ready: false,
+            is_reloading: false,
+            signals: Signals::new().map_err(unusable)?,
+        })
+    }
+
+    /// The loop.
+    async fn serve(mut self) -> Result<(), Failure> {
+        let mut beat = tokio::time::interval(BEAT);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while !self.plant.has_lost_its_loop() {
+            tokio::select! {
+                biased;
+                word = self.signals.next() => match word {
+                    Word::End => break,
+                    Word::Reload => self.reload(),
+                },
+                _ = beat.tick() => self.beat(),
+                Some(asked) = self.web.question() => self.web.answer(asked, &self.plant, &self.hub, self.unsent),
+                _ = self.inbox.readable() => self.receive(),
+            }
+            // Other tasks, such as connections, must have their turn even in a flood.
+            tokio::task::yield_now().await;
+        }
+        self.farewell().await
+    }
+
+    /// What time brings.
+    fn beat(&mut self) {
+        let now = SystemClock.now();
+        self.hub.poll(now, &mut self.plant, &mut self.out);
+        self.unsent += sockets::send(&mut self.out, &self.outlet);
+        if !self.is_ready && self.plant.newest().is_some() {
+            self.is_ready = true;
+            self.notifier.ready();
+        }
+        if self.is_reloading && !self.plant.is_busy() {
+            self.is_reloading = false;
+            self.notifier.ready();
+        }
+        self.notifier.status(now, || status_line(&self.plant.status()));
+        self.notifier.feed(now, &self.plant.heartbeat());
+    }
+
+    /// A bag of datagrams: halts first.
+    fn receive(&mut self) {
+        self.bag.fill(|buffer| self.inbox.try_recv_from(buffer));
+        let (now, wall) = (SystemClock.now(), Ntp::of(SystemTime::now()));
+        let halts = self.bag.letters(osc::is_halt);
+        let others = self.bag.letters(|bytes| !osc::is_halt(bytes));
+        for (bytes, from) in halts.chain(others) {
+            self.hub.receive(bytes, from, now, wall, &mut self.plant, &mut self.out);
+        }
+        self.unsent += sockets::send(&mut self.out, &self.outlet);
+    }
+
+    /// SIGHUP: the configuration and the scene are read again.
+    fn reload(&mut self) {
+        self.notifier.reloading();
+        match self.options.configuration() {
+            Ok(loaded) => self.take_over(&loaded.value),
+            Err(error) => {
+                let picture = Failure::from(error).picture(Look::Plain);
+                tracing::error!("the configuration is wrong, the one before stays:\n{picture}");
+            }
+        }
+        match self.plant.reload() {
+            Ok(()) => self.is_reloading = true,
+            Err(refused) => {
+                tracing::warn!("the scene was not read again: {}. Signal again then", refused.text);
+                self.notifier.ready();
+            }
+        }
+    }
+
+    /// What of a configuration can change while the daemon runs: names, access, the level of the log.
+    fn take_over(&mut self, config: &Config) {
+        self.log.set(config.log_level);
+        self.plant.set_catalogue(catalogue(config));
+        match hub_settings(config, 0).and_then(|settings| Ok((settings, access(&config.osc)?))) {
+            Ok((settings, access)) => {
+                self.hub.set_access(settings.controllers, settings.observers, settings.raw_force);
+                self.web.admit(access);
+            }
+            Err(failure) => tracing::error!("access stays as it was: {failure}"),
+        }
+        tracing::info!("configuration read again; ports and real-time rights change with a restart only");
+    }
+
+    /// Ramp-down, silence, end of all threads. A second signal ends the program at once.
+    async fn farewell(mut self) -> Result<(), Failure> {
+        self.notifier.stopping();
+        tracing::info!("ending: {}", status_line(&self.plant.status()));
+        self.hub.poll(SystemClock.now(), &mut self.plant, &mut self.out);
+        sockets::send(&mut self.out, &self.outlet);
+        let plant = self.plant;
+        let end = tokio::task::spawn_blocking(move || plant.end());
+        let mut signals = self.signals;
+        let second = async { while matches!(signals.next().await, Word::Reload) {} };
+        tokio::select! {
+            ended = end => match ended {
+                Ok(Ok(_)) => Ok(()),
+                Ok(Err(error)) => Err(Failure::Haptic(error)),
+                Err(error) => Err(Failure::Usage(format!("the end did not go well: {error}"))),
+            },
+            () = second => Err(Failure::Cut),
+            () = tokio::time::sleep(FAREWELL) => Err(Failure::Hangs),
+        }
+    }
+}
+
+fn hub_settings(config: &Config, own_port: u16) -> Result<HubSettings, Failure> {
+    let networks = |texts: &[String]| {
+        let parsed: Result<Vec<_>, _> = texts.iter().map(|text| text.parse()).collect();
+        parsed.map_err(|error| Failure::Usage(format!("{error}")))
+    };
+    Ok(HubSettings {
+        controllers: networks(&config.osc.allow)?,
+        observers: networks(&config.osc.read_only)?,
+        raw_force: config.osc.raw_force,
+        own_port,
+        ..HubSettings::default()
+    })
+}
+
+/// As `systemctl status` shows it.
+fn status_line(status: &Status) -> String {
+    let faults = match status.active_faults {
+        0 => "no faults".to_owned(),
+        1 => "1 fault".to_owned(),
+        more => format!("{more} faults"),
+    };
+    let Status { scene, actual_hz, lateness_us, .. } = status;
+    format!("{} {scene}, {actual_hz:.0} Hz, p99.9 {lateness_us:.0} us, {faults}", status.state.name())
+}

@@ -1,0 +1,158 @@
+//! The daemon's sockets: opened before anything moves, so that a port in use is known at once.
+//!
+//! Thread: cold for opening; control for datagrams.
+
+use crate::control::Outbox;
+use crate::daemon::Failure;
+use crate::files::config::Osc;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::ops::Range;
+
+/// Room the kernel is asked to keep for datagrams that wait; it gives what `net.core.rmem_max` allows.
+const RECEIVE_BYTES: usize = 4 << 20;
+/// Most datagrams taken at once, so that a flood keeps nothing else waiting.
+const AT_ONCE: usize = 512;
+/// Longest datagram there is.
+const LONGEST: usize = 65_536;
+
+/// Sockets that are bound.
+pub(super) struct Sockets {
+    /// For OSC.
+    pub(super) osc: UdpSocket,
+    /// For OSCQuery and metrics.
+    pub(super) query: TcpListener,
+}
+
+impl Sockets {
+    /// Opens the ports of the configuration.
+    ///
+    /// # Errors
+    /// When one is taken or not allowed; says which.
+    pub(super) fn open(config: &Osc) -> Result<Self, Failure> {
+        let at = |port| SocketAddr::new(config.listen, port);
+        let osc =
+            UdpSocket::bind(at(config.port)).map_err(|error| unavailable("OSC", "port", at(config.port), &error))?;
+        let query = TcpListener::bind(at(config.query_port))
+            .map_err(|error| unavailable("OSCQuery", "query_port", at(config.query_port), &error))?;
+        // Less room than asked for is no reason not to run.
+        let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&osc, RECEIVE_BYTES);
+        let calm = osc.set_nonblocking(true).and_then(|()| query.set_nonblocking(true));
+        calm.map_err(|error| Failure::Port(format!("the sockets cannot be used: {error}")))?;
+        Ok(Self { osc, query })
+    }
+
+    /// Where they really are: OSC, OSCQuery.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub(super) fn addresses(&self) -> Result<(SocketAddr, SocketAddr), Failure> {
+        let addresses = self.osc.local_addr().and_then(|osc| Ok((osc, self.query.local_addr()?)));
+        addresses.map_err(|error| Failure::Port(format!("the sockets have no address: {error}")))
+    }
+}
+
+fn unavailable(what: &str, key: &str, at: SocketAddr, error: &io::Error) -> Failure {
+    let flag = key.replace('_', "-");
+    let text = match error.kind() {
+        ErrorKind::AddrInUse => format!(
+            "{what} cannot listen on {at}: the port is in use, perhaps by another hapticd. End that program, or choose \
+             another port with --{flag} or `{key}` in the configuration"
+        ),
+        ErrorKind::AddrNotAvailable => format!(
+            "{what} cannot listen on {at}: this machine has no such address. Correct `listen` in the configuration"
+        ),
+        ErrorKind::PermissionDenied => {
+            format!("{what} may not listen on {at}: ports below 1024 need a right; choose another with --{flag}")
+        }
+        _ => format!("{what} cannot listen on {at}: {error}"),
+    };
+    Failure::Port(text)
+}
+
+/// Datagrams taken from a socket at once.
+pub(super) struct Mailbag {
+    bytes: Vec<u8>,
+    letters: Vec<(Range<usize>, SocketAddr)>,
+    scratch: Vec<u8>,
+}
+
+impl Mailbag {
+    /// An empty one.
+    pub(super) fn new() -> Self {
+        Self { bytes: Vec::new(), letters: Vec::with_capacity(AT_ONCE), scratch: vec![0; LONGEST] }
+    }
+
+    /// Takes what is there, up to a bound; gives how many there are.
+    pub(super) fn fill(&mut self, mut receive: impl FnMut(&mut [u8]) -> io::Result<(usize, SocketAddr)>) -> usize {
+        self.bytes.clear();
+        self.letters.clear();
+        for _ in 0..AT_ONCE {
+            match receive(&mut self.scratch) {
+                Ok((length, from)) => {
+                    let start = self.bytes.len();
+                    self.bytes.extend_from_slice(&self.scratch[..length]);
+                    self.letters.push((start..start + length, from));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // An error of a datagram sent before; the next may be good.
+                Err(_) => {}
+            }
+        }
+        self.letters.len()
+    }
+
+    /// The datagrams for which `wanted` holds, in the order they came.
+    pub(super) fn letters(&self, wanted: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = (&[u8], SocketAddr)> {
+        let letters = self.letters.iter().map(|(range, from)| (&self.bytes[range.clone()], *from));
+        letters.filter(move |(bytes, _)| wanted(bytes))
+    }
+}
+
+/// Sends all that is in the box and empties it; gives how many were dropped because the system had no room for them.
+pub(super) fn send(out: &mut Outbox, socket: &UdpSocket) -> u64 {
+    let sent = |(bytes, to): (Vec<u8>, SocketAddr)| u64::from(socket.send_to(&bytes, to).is_err());
+    out.drain(..).map(sent).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::config::Config;
+
+    #[test]
+    fn a_port_in_use_is_said_with_the_way_out() {
+        let taken = UdpSocket::bind("127.0.0.1:0").expect("a port is free");
+        let port = taken.local_addr().expect("it has an address").port();
+        let config = Osc { port, query_port: 0, ..Config::default().osc };
+        let said = Sockets::open(&config).err().expect("the port is taken").to_string();
+        assert!(said.contains("in use") && said.contains("--port") && said.contains(&port.to_string()), "{said}");
+        let free = Sockets::open(&Osc { port: 0, ..config }).expect("any port will do");
+        let (osc, query) = free.addresses().expect("they are bound");
+        assert!(osc.port() > 0 && query.port() > 0);
+    }
+
+    #[test]
+    fn a_flood_is_taken_in_bounded_bags_and_nothing_is_mixed_up() {
+        let from: SocketAddr = "127.0.0.1:9".parse().expect("an address");
+        let mut count = 0_usize;
+        let mut bag = Mailbag::new();
+        let mut flood = |buffer: &mut [u8]| {
+            count += 1;
+            let length = count % 7;
+            buffer[..length].fill(count as u8);
+            Ok((length, from))
+        };
+        assert_eq!(bag.fill(&mut flood), AT_ONCE);
+        for (n, (bytes, _)) in bag.letters(|_| true).enumerate() {
+            assert!(bytes.len() == (n + 1) % 7 && bytes.iter().all(|byte| *byte == (n + 1) as u8));
+        }
+        assert_eq!(bag.letters(|bytes| bytes.is_empty()).count(), AT_ONCE / 7);
+        let mut refusals = 3;
+        let mut refusing = |_: &mut [u8]| {
+            refusals -= 1;
+            Err(if refusals > 0 { ErrorKind::ConnectionRefused } else { ErrorKind::WouldBlock }.into())
+        };
+        assert_eq!((bag.fill(&mut refusing), refusals), (0, 0));
+    }
+}

@@ -1,0 +1,135 @@
+//! The recording of a demo: ticks, views, phases and the outcome, or nothing when none was asked for.
+//!
+//! Thread: main.
+
+use super::Summary;
+use crate::device::operator::OperatorReport;
+use crate::geometry::Shape;
+use crate::haptic::TickRecord;
+use crate::math::{Pose, Vec3};
+use crate::record::{Look, Outline, Provenance, RecordError, RecordSummary, Recorder, Timing};
+use crate::shared::SceneView;
+use crate::sim::SimModel;
+use serde_json::json;
+use std::path::Path;
+
+/// Ticks handed over at once.
+const BATCH: usize = 100;
+
+/// A recording, perhaps.
+pub(super) struct Tape {
+    recorder: Option<Recorder>,
+    batch: Vec<TickRecord>,
+    seen: u64,
+    phase: Option<usize>,
+}
+
+impl Tape {
+    /// Records nothing.
+    pub(super) fn none() -> Self {
+        Self { recorder: None, batch: Vec::new(), seen: 0, phase: None }
+    }
+
+    /// Records to a file.
+    pub(super) fn start(path: &Path, provenance: Provenance, looks: Vec<Look>) -> Result<Self, RecordError> {
+        let virtual_time = provenance.timing == Timing::Lockstep;
+        let recorder = Recorder::create(path, provenance, looks)?;
+        let recorder = if virtual_time { recorder.waiting() } else { recorder };
+        Ok(Self { recorder: Some(recorder), ..Self::none() })
+    }
+
+    /// One tick.
+    pub(super) fn tick(&mut self, record: &TickRecord) {
+        if self.recorder.is_some() {
+            self.batch.push(*record);
+            if self.batch.len() >= BATCH {
+                self.hand_over();
+            }
+        }
+    }
+
+    fn hand_over(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.ticks(&self.batch);
+            self.batch.clear();
+        }
+    }
+
+    /// What can be seen, when it is new.
+    pub(super) fn view(&mut self, view: &SceneView) {
+        if self.recorder.is_some() && view.stamp.sequence != self.seen {
+            self.seen = view.stamp.sequence;
+            self.hand_over();
+            self.recorder.iter_mut().for_each(|recorder| recorder.view(view));
+        }
+    }
+
+    /// What the operator does, when that is new.
+    pub(super) fn phase(&mut self, report: &OperatorReport) {
+        if self.recorder.is_some() && self.phase != Some(report.phase) {
+            self.phase = Some(report.phase);
+            self.event(&json!({ "kind": "phase", "name": report.name.as_str() }));
+        }
+    }
+
+    /// How the run ended.
+    pub(super) fn result(&mut self, summary: &Summary) {
+        let goals: Vec<_> = summary
+            .goals
+            .iter()
+            .map(|(name, state)| json!({ "name": name, "met": *state == crate::scene::GoalState::Met }))
+            .collect();
+        self.event(&json!({
+            "kind": "result",
+            "success": summary.success(),
+            "goals": goals,
+            "reason": summary.reason,
+            "duration_s": summary.duration_s,
+        }));
+    }
+
+    fn event(&mut self, event: &serde_json::Value) {
+        self.hand_over();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.event(&event.to_string());
+        }
+    }
+
+    /// Ends the recording, if there is one.
+    pub(super) fn finish(mut self) -> Option<Result<RecordSummary, RecordError>> {
+        self.hand_over();
+        self.recorder.take().map(Recorder::stop)
+    }
+}
+
+/// A finished recording in a line.
+pub(super) fn line(made: &RecordSummary) -> String {
+    let files: Vec<String> = made.files.iter().map(|path| path.display().to_string()).collect();
+    let lost = if made.lost > 0 { format!(", {} LOST: the disk did not keep up", made.lost) } else { String::new() };
+    format!("{} ({} ticks, {:.1} MB{lost})", files.join(", "), made.ticks, made.bytes as f64 / 1e6)
+}
+
+/// How the bodies and the tool of a scene look in a viewer.
+#[must_use]
+pub fn looks(sim: &SimModel) -> Vec<Look> {
+    let bodies = sim.bodies.iter().map(|body| look(Some(body.name.clone()), &body.shape, body.pose_body_shape));
+    bodies.chain([look(None, &sim.tool.shape, sim.tool.pose_tool_shape)]).collect()
+}
+
+fn look(body: Option<String>, shape: &Shape, pose_body_shape: Pose) -> Look {
+    let mut pose = pose_body_shape;
+    let outline = match shape {
+        Shape::HalfSpace(_) => Outline::Ground,
+        Shape::Sphere(sphere) => Outline::Ball { radius: sphere.radius },
+        Shape::Cuboid(cuboid) => Outline::Block { size: 2.0 * cuboid.half },
+        Shape::Cylinder(rod) => Outline::Rod { radius: rod.radius, length: 2.0 * rod.half_length },
+        // Its round ends are drawn flat.
+        Shape::Capsule(rod) => Outline::Rod { radius: rod.radius, length: 2.0 * (rod.half_length + rod.radius) },
+        Shape::Bore(bore) => {
+            // The block without its hole; its origin is in the middle of the top.
+            pose *= Pose::translation(0.0, 0.0, -0.5 * bore.height);
+            Outline::Block { size: Vec3::new(2.0 * bore.half_x, 2.0 * bore.half_y, bore.height) }
+        }
+    };
+    Look { body, outline, pose_body_shape: pose }
+}

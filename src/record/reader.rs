@@ -1,0 +1,239 @@
+//! Recordings read back: ticks bit for bit, also from a file that was cut short.
+//!
+//! Thread: any but haptic.
+//!
+//! Reads from beginning to end and keeps one chunk in memory, so that a file may be of any size. A file that ends early, as
+//! after a kill or a power cut, gives everything up to there; [`Reader::cut_short`] then says so.
+
+use super::records::{Next, Records};
+use super::sink::{ATTACHMENTS, METADATA, take_facts};
+use super::{Provenance, json, tick};
+use crate::haptic::TickRecord;
+use mcap::McapError;
+use mcap::records::{Record, op};
+use serde_json::Value;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+/// Something in a recording.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// A tick.
+    Tick(Box<TickRecord>),
+    /// An event: the tick it came after, and its JSON object.
+    Event(u64, Value),
+    /// A mark: the tick it came after, and its text.
+    Mark(u64, String),
+    /// A fault that began at this tick.
+    Fault(u64, String),
+    /// Ticks and events missing so far.
+    Lost(u64),
+}
+
+/// Why a recording cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {why}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        why: std::io::Error,
+    },
+    /// It is something else.
+    #[error("{path} is not a recording of hapticd: {why}")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// Something in it makes no sense.
+    #[error("{path} is damaged: {why}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What.
+        why: String,
+    },
+}
+
+/// Reads a recording, entry by entry.
+pub struct Reader {
+    path: PathBuf,
+    records: Records,
+    channels: BTreeMap<u16, String>,
+    provenance: Provenance,
+    known: bool,
+    waiting: VecDeque<Entry>,
+    cut_short: Option<String>,
+    ended: bool,
+}
+
+impl Reader {
+    /// Opens a recording and reads where it comes from.
+    ///
+    /// # Errors
+    /// [`ReadError`] when it cannot be read or is no recording of hapticd.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let records = Records::open(path).map_err(|why| ReadError::Io { path: path.into(), why })?;
+        let Some(records) = records else {
+            return Err(ReadError::Foreign { path: path.into(), why: "it is no MCAP file".into() });
+        };
+        let mut reader = Self {
+            path: path.into(),
+            records,
+            channels: BTreeMap::new(),
+            provenance: Provenance::default(),
+            known: false,
+            waiting: VecDeque::new(),
+            cut_short: None,
+            ended: false,
+        };
+        // Facts and files stand before the first message.
+        while reader.waiting.is_empty() && reader.step()? {}
+        if !reader.known {
+            let why = reader.cut_short.take().unwrap_or_else(|| "it does not say what it is".into());
+            return Err(ReadError::Foreign { path: path.into(), why });
+        }
+        Ok(reader)
+    }
+
+    /// Where the recording comes from.
+    #[must_use]
+    pub fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    /// Why the file ends early, if it does; known once everything has been read.
+    #[must_use]
+    pub fn cut_short(&self) -> Option<&str> {
+        self.cut_short.as_deref()
+    }
+
+    /// Takes one record in; false at the end.
+    fn step(&mut self) -> Result<bool, ReadError> {
+        let next = self.records.next().map_err(|why| ReadError::Io { path: self.path.clone(), why })?;
+        let understood = match next {
+            Next::End => return Ok(false),
+            Next::CutShort(why) => Err(why.to_string()),
+            Next::Record(opcode, data) => understand(opcode, data, &self.channels)
+                .map_err(|error| format!("it has a record that is damaged ({error})")),
+        };
+        match understood {
+            Ok(meaning) => self.take(meaning),
+            // Whatever comes after cannot be trusted any more.
+            Err(why) => {
+                self.cut_short = Some(why);
+                Ok(false)
+            }
+        }
+    }
+
+    fn take(&mut self, meaning: Meaning) -> Result<bool, ReadError> {
+        match meaning {
+            Meaning::Nothing => {}
+            Meaning::Channel(number, topic) => {
+                self.channels.insert(number, topic);
+            }
+            Meaning::Facts(facts) => {
+                take_facts(&facts, &mut self.provenance);
+                self.known = true;
+            }
+            Meaning::File(name, text) => {
+                let [scene, device, config] = ATTACHMENTS;
+                match name.as_str() {
+                    name if name == scene => self.provenance.scene_text = text,
+                    name if name == device => self.provenance.device_text = text,
+                    name if name == config => self.provenance.config_text = text,
+                    _ => {}
+                }
+            }
+            Meaning::Entry(entry) => self.waiting.push_back(entry),
+            Meaning::Nonsense(topic) => {
+                return Err(ReadError::Damaged {
+                    path: self.path.clone(),
+                    why: format!("a message on {topic} makes no sense; was it written by another version?"),
+                });
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Entry, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.ended && self.waiting.is_empty() {
+            match self.step() {
+                Ok(more) => self.ended = !more,
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        self.waiting.pop_front().map(Ok)
+    }
+}
+
+/// What a record is to a reader.
+enum Meaning {
+    Nothing,
+    Channel(u16, String),
+    Facts(BTreeMap<String, String>),
+    File(String, String),
+    Entry(Entry),
+    Nonsense(String),
+}
+
+fn understand(opcode: u8, data: &[u8], channels: &BTreeMap<u16, String>) -> Result<Meaning, McapError> {
+    if opcode == op::ATTACHMENT {
+        // Read here: the library's own reader expects an attachment to be at least as long as its head.
+        return Ok(attachment(data).map_or(Meaning::Nothing, |(name, text)| Meaning::File(name, text)));
+    }
+    if ![op::CHANNEL, op::METADATA, op::MESSAGE].contains(&opcode) {
+        return Ok(Meaning::Nothing);
+    }
+    Ok(match mcap::parse_record(opcode, data)? {
+        Record::Channel(channel) => Meaning::Channel(channel.id, channel.topic),
+        Record::Metadata(metadata) if metadata.name == METADATA => Meaning::Facts(metadata.metadata),
+        Record::Message { header, data } => match channels.get(&header.channel_id) {
+            Some(topic) => message(topic, &data),
+            None => Meaning::Nothing,
+        },
+        _ => Meaning::Nothing,
+    })
+}
+
+fn message(topic: &str, data: &[u8]) -> Meaning {
+    let parsed = || serde_json::from_slice::<Value>(data).ok();
+    let after = |value: &Value| json::count(value, "tick");
+    let entry = match topic {
+        "/tick" => tick::read(data).map(|record| Entry::Tick(Box::new(record))),
+        "/event" => parsed().and_then(|value| Some(Entry::Event(after(&value)?, value.get("event")?.clone()))),
+        "/mark" => parsed().and_then(|value| Some(Entry::Mark(after(&value)?, json::text(&value, "text")?.into()))),
+        "/fault" => parsed().and_then(|value| Some(Entry::Fault(after(&value)?, json::text(&value, "name")?.into()))),
+        "/diagnostics" => parsed().and_then(|value| Some(Entry::Lost(json::count(&value, "lost")?))),
+        _ => return Meaning::Nothing,
+    };
+    entry.map_or_else(|| Meaning::Nonsense(topic.into()), Meaning::Entry)
+}
+
+/// Name and text of an attachment: two times, name, media type, length and text, checksum.
+fn attachment(data: &[u8]) -> Option<(String, String)> {
+    let rest = data.get(16..)?;
+    let (name, rest) = counted(rest)?;
+    let (_, rest) = counted(rest)?;
+    let (length, rest) = rest.split_first_chunk::<8>()?;
+    let text = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    Some((String::from_utf8_lossy(name).into_owned(), String::from_utf8_lossy(text).into_owned()))
+}
+
+/// Bytes with their number before them, and what follows.
+fn counted(data: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = data.split_first_chunk::<4>()?;
+    rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+}

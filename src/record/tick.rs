@@ -1,0 +1,111 @@
+//! One tick as a message, and back.
+//!
+//! Thread: recorder, and whoever reads.
+
+use super::json::{self, Json};
+use crate::device::HandForce;
+use crate::haptic::{Account, TickRecord, Trip};
+use crate::math::Vec3;
+use crate::shared::lifecycle::State;
+use crate::shared::{Faults, MonoNs, Parameter, Parameters};
+use serde_json::Value;
+
+const STATES: [State; 4] = [State::Disabled, State::Enabled, State::Paused, State::Fault];
+
+/// A parameter by its name in a message.
+pub(super) const fn parameter_name(parameter: Parameter) -> &'static str {
+    match parameter {
+        Parameter::Stiffness => "stiffness",
+        Parameter::Damping => "damping",
+        Parameter::AngularStiffness => "angular_stiffness",
+        Parameter::AngularDamping => "angular_damping",
+        Parameter::ForceScale => "force_scale",
+        Parameter::MotionScale => "motion_scale",
+        Parameter::MaxForce => "max_force",
+        Parameter::MaxSpeed => "max_speed",
+    }
+}
+
+/// Writes a tick. `force_n` is the length of `force`, so that it can be plotted as it is; it is not read back.
+pub(super) fn write<'a>(record: &TickRecord, json: &'a mut Json) -> &'a [u8] {
+    json.restart()
+        .count("index", record.index)
+        .count("due_ns", record.due.0)
+        .count("lateness_ns", record.lateness_ns)
+        .count("compute_ns", record.compute_ns)
+        .text("state", record.state.name())
+        .text("cause", record.cause.map_or("", Trip::name))
+        .flag("homed", record.homed)
+        .count("buttons", u64::from(record.buttons))
+        .list("faults", |json| record.faults.names().for_each(|name| json.word(name)))
+        .number("gain", record.gain)
+        .pose("pose_device_handle", &record.pose_device_handle)
+        .vector("velocity", &record.velocity)
+        .pose("pose_world_handle", &record.pose_world_handle)
+        .pose("pose_world_tool", &record.pose_world_tool)
+        .number("force_n", record.force.force.norm())
+        .vector("force", &record.force.force)
+        .vector("torque", &record.force.torque)
+        .vector("wanted_force", &record.wanted.force)
+        .vector("wanted_torque", &record.wanted.torque)
+        .count("contacts", u64::from(record.contacts))
+        .number("penetration_m", record.penetration_m)
+        .count("iterations", u64::from(record.iterations))
+        .number("residual", record.residual)
+        .count("snapshot_age_ns", record.snapshot_age_ns)
+        .number("reserve_j", record.account.reserve_j)
+        .number("balance_j", record.account.balance_j)
+        .number("balance_min_j", record.account.balance_min_j)
+        .number("taken_j", record.account.taken_j)
+        .number("given_j", record.account.given_j)
+        .object("parameters", |json| {
+            for parameter in Parameter::ALL {
+                json.number(parameter_name(parameter), record.parameters.get(parameter));
+            }
+        });
+    json.done()
+}
+
+/// Reads a tick; `None` when something is missing or of the wrong kind.
+pub(super) fn read(text: &[u8]) -> Option<TickRecord> {
+    let value: Value = serde_json::from_slice(text).ok()?;
+    let v = &value;
+    let state = json::text(v, "state")?;
+    let cause = json::text(v, "cause")?;
+    let mut parameters = Parameters::default();
+    for parameter in Parameter::ALL {
+        parameters.set(parameter, json::number(v.get("parameters")?, parameter_name(parameter))?);
+    }
+    let hand = |force: Vec3, torque: Vec3| HandForce { force, torque };
+    Some(TickRecord {
+        index: json::count(v, "index")?,
+        due: MonoNs(json::count(v, "due_ns")?),
+        lateness_ns: json::count(v, "lateness_ns")?,
+        compute_ns: json::count(v, "compute_ns")?,
+        faults: Faults::from_names(v.get("faults")?.as_array()?.iter().filter_map(Value::as_str)),
+        state: STATES.into_iter().find(|known| known.name() == state)?,
+        cause: Trip::ALL.into_iter().find(|known| known.name() == cause),
+        homed: v.get("homed")?.as_bool()?,
+        buttons: json::small(v, "buttons")?,
+        gain: json::number(v, "gain")?,
+        pose_device_handle: json::pose(v, "pose_device_handle")?,
+        velocity: json::vector(v, "velocity")?,
+        pose_world_handle: json::pose(v, "pose_world_handle")?,
+        pose_world_tool: json::pose(v, "pose_world_tool")?,
+        force: hand(json::vector(v, "force")?, json::vector(v, "torque")?),
+        wanted: hand(json::vector(v, "wanted_force")?, json::vector(v, "wanted_torque")?),
+        contacts: json::small(v, "contacts")?,
+        penetration_m: json::number(v, "penetration_m")?,
+        iterations: json::small(v, "iterations")?,
+        residual: json::number(v, "residual")?,
+        snapshot_age_ns: json::count(v, "snapshot_age_ns")?,
+        account: Account {
+            reserve_j: json::number(v, "reserve_j")?,
+            balance_j: json::number(v, "balance_j")?,
+            balance_min_j: json::number(v, "balance_min_j")?,
+            taken_j: json::number(v, "taken_j")?,
+            given_j: json::number(v, "given_j")?,
+        },
+        parameters,
+    })
+}
