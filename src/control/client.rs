@@ -75,6 +75,7 @@ impl Clients {
         let index = match found {
             Some(index) => index,
             None if self.list.len() < self.limits.clients => {
+                tracing::info!(client = %to, "client {to} begins a lease");
                 self.list.push(Client { to, asker: from, until, notified: false, streams: Vec::new() });
                 self.list.len() - 1
             }
@@ -141,13 +142,19 @@ impl Clients {
     }
 
     fn forget_idle(&mut self) {
-        self.list.retain(|client| client.notified || !client.streams.is_empty());
+        self.keep(|client| client.notified || !client.streams.is_empty());
+    }
+
+    fn keep(&mut self, wanted: impl Fn(&Client) -> bool) {
+        for client in self.list.extract_if(.., |client| !wanted(client)) {
+            tracing::info!(client = %client.to, "the lease of client {} has ended", client.to);
+        }
     }
 
     /// Ends the leases that ran out; how many.
     pub(super) fn end(&mut self, now: MonoNs) -> usize {
         let before = self.list.len();
-        self.list.retain(|client| client.until > now);
+        self.keep(|client| client.until > now);
         before - self.list.len()
     }
 

@@ -29,7 +29,7 @@ const WHOLE_PACKET: &str = "#packet";
 /// What stands for the address in a `fail` about a whole bundle.
 const WHOLE_BUNDLE: &str = "#bundle";
 /// Most requests that wait for the plant; a client may have a part of them.
-const MOST_PENDING: usize = 1024;
+pub const MOST_PENDING: usize = 1024;
 const MOST_PENDING_OF_ONE: usize = 128;
 /// How long an act or a job may stay unanswered, s.
 const ACT_S: u64 = 10;

@@ -136,6 +136,24 @@ fn scenes_are_changed_in_disabled_only_and_a_broken_one_leaves_the_old() {
 }
 
 #[test]
+fn a_fault_that_comes_while_a_scene_is_loaded_stays_latched_in_the_new_one() {
+    let place = Place::new("latch");
+    let daemon = Daemon::start(&place.config(""), &["--scene", "virtual_wall"]);
+    // The halt goes out without waiting for the scene, and may come before, while or after it is built.
+    for scene in ["box_on_table", "peg_primitive", "virtual_wall"] {
+        daemon.send("/hapticd/scene/load", &[text(scene)]);
+        daemon.send("/hapticd/halt", &[]);
+        daemon.wait_for_state("FAULT");
+        wait("the scene", || daemon.get_text("/hapticd/scene/name") == scene, || daemon.log());
+        assert_eq!(daemon.get_text("/hapticd/state"), "FAULT");
+        assert_eq!(daemon.figure("hapticd_faults_latched{code=\"F06\"}"), 1.0, "{}", daemon.log());
+        assert_eq!(daemon.try_do("/hapticd/start", &[]).expect_err("not in FAULT").0, 409);
+        wait("the acknowledge", || daemon.try_do("/hapticd/fault/ack", &[]).is_ok(), || daemon.log());
+        daemon.wait_for_state("DISABLED");
+    }
+}
+
+#[test]
 fn settings_reach_their_threads_and_the_operator_works_while_enabled() {
     let place = Place::new("settings");
     let daemon = Daemon::start(&place.config(""), &["--scene", "box_on_table"]);

@@ -27,6 +27,9 @@ pub(super) fn start(level: LogLevel) -> Log {
     let sinks = sinks.or_else(|| lines.map(tracing_subscriber::Layer::boxed));
     // Fails when a test has started a logger in this process before; that one then serves.
     let _ = tracing_subscriber::registry().with(sinks.with_filter(filter)).try_init();
+    if let Some(Err(error)) = wanted().map(EnvFilter::try_new) {
+        tracing::warn!("{VARIABLE} is not a filter ({error}); the level of the configuration holds");
+    }
     Log { filter: handle }
 }
 
@@ -40,8 +43,11 @@ impl Log {
 
 /// The environment's filter if it is a good one, else `level` for this program and warnings of its libraries.
 fn filter(level: LogLevel) -> EnvFilter {
-    let wanted = std::env::var(VARIABLE).ok().filter(|text| !text.trim().is_empty());
-    wanted.and_then(|text| EnvFilter::try_new(text).ok()).unwrap_or_else(|| ours(level))
+    wanted().and_then(|text| EnvFilter::try_new(text).ok()).unwrap_or_else(|| ours(level))
+}
+
+fn wanted() -> Option<String> {
+    std::env::var(VARIABLE).ok().filter(|text| !text.trim().is_empty())
 }
 
 fn ours(level: LogLevel) -> EnvFilter {

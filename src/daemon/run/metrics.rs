@@ -5,6 +5,7 @@
 use super::supervisor::Supervisor;
 use super::trips;
 use crate::control::HubFigures;
+use crate::control::hub::{HubSettings, MOST_PENDING};
 use crate::control::metrics::CODES;
 use crate::control::plant::Plant as _;
 use crate::control::prometheus::{ControlMetrics, LoopMetrics, Metrics, Queue, SimulationMetrics};
@@ -78,8 +79,8 @@ fn control(hub: &HubFigures, unsent: u64) -> ControlMetrics {
         streams: hub.streams,
         messages,
         queues: vec![
-            Queue { name: "scheduled", waiting: hub.scheduled, capacity: 256 },
-            Queue { name: "pending", waiting: hub.pending, capacity: 1024 },
+            Queue { name: "scheduled", waiting: hub.scheduled, capacity: HubSettings::default().scheduled as u64 },
+            Queue { name: "pending", waiting: hub.pending, capacity: MOST_PENDING as u64 },
         ],
     }
 }

@@ -176,13 +176,13 @@ impl Supervisor {
         let mut order = self.rig.materials;
         for (setting, value) in sets {
             let Ok(number) = settings::number(value) else { continue };
-            let (name, change): (&str, fn(&mut (f64, f64), f64)) = match setting {
-                Setting::Friction(name) => (name, |pair, friction| pair.0 = friction),
-                Setting::Restitution(name) => (name, |pair, restitution| pair.1 = restitution),
+            let (name, is_friction) = match setting {
+                Setting::Friction(name) => (name, true),
+                Setting::Restitution(name) => (name, false),
                 _ => continue,
             };
-            if let Some(pair) = place(name).and_then(|index| order.values.get_mut(index)) {
-                change(pair, number);
+            if let Some((friction, restitution)) = place(name).and_then(|index| order.values.get_mut(index)) {
+                *(if is_friction { friction } else { restitution }) = number;
             }
         }
         if order.values == self.rig.materials.values {

@@ -1,0 +1,238 @@
+//! Leases, events, streams, rates.
+
+use crate::plant::fault;
+use crate::rig::{Rig, code_of, done, f, i, local, remote, s};
+use hapticd::control::plant::{News, Setting, Value};
+use hapticd::control::{HubSettings, Limits};
+use hapticd::shared::Parameter;
+use hapticd::shared::lifecycle::State;
+use rosc::{OscMessage, OscType};
+
+fn addresses(heard: &[OscMessage]) -> Vec<&str> {
+    heard.iter().map(|message| message.addr.as_str()).collect()
+}
+
+fn limits() -> Limits {
+    HubSettings::default().limits
+}
+
+#[test]
+fn first_contact_brings_everything_there_is_to_know() {
+    let mut rig = Rig::new();
+    rig.plant.faults = vec![fault(1, true), fault(2, false)];
+    let heard = rig.ask(local(1), "/hapticd/notify", &[i(1)]);
+    let told = addresses(&heard);
+    for wanted in ["/hapticd/state", "/hapticd/scene/name", "/hapticd/device/name"] {
+        assert!(told.contains(&wanted), "{wanted}: {told:?}");
+    }
+    for dial in &rig.plant.dials {
+        let address = hapticd::control::table::address_of(&dial.setting);
+        assert!(told.contains(&address.as_str()), "{address}: {told:?}");
+    }
+    let faults: Vec<_> = heard.iter().filter(|message| message.addr == "/hapticd/event/fault").collect();
+    assert_eq!(faults.len(), 1, "only what waits");
+    assert_eq!(faults[0].args[0], i(2));
+    let last = heard.last().expect("something");
+    assert_eq!((last.addr.as_str(), last.args.as_slice()), ("/hapticd/done", &[s("/hapticd/notify"), i(30)][..]));
+}
+
+#[test]
+fn events_go_to_those_who_asked_and_changes_to_all_with_a_lease() {
+    let mut rig = Rig::new();
+    rig.send(local(1), "/hapticd/notify", &[]);
+    rig.send(local(2), "/hapticd/subscribe", &[s("task"), f(0.1)]);
+    rig.poll();
+    rig.out.clear();
+    // The sender hears its own change too; a client without a lease only that it is done.
+    rig.send(local(1), "/hapticd/coupling/stiffness", &[i(500)]);
+    rig.send(local(3), "/hapticd/start", &[]);
+    rig.poll();
+    let (first, second, third) = (rig.heard(local(1)), rig.heard(local(2)), rig.heard(local(3)));
+    let stiffness = |message: &&OscMessage| message.addr == "/hapticd/coupling/stiffness" && message.args == [f(500.0)];
+    assert_eq!(first.iter().filter(stiffness).count(), 1);
+    assert_eq!(second.iter().filter(stiffness).count(), 1);
+    assert_eq!(done(&first), ["/hapticd/coupling/stiffness"]);
+    let state = |message: &&OscMessage| message.addr == "/hapticd/event/state" && message.args == [s("ENABLED")];
+    assert_eq!((first.iter().filter(state).count(), second.iter().filter(state).count()), (1, 0));
+    assert!(addresses(&second).contains(&"/hapticd/state"));
+    assert_eq!(addresses(&third), ["/hapticd/done"]);
+    // A fault and the task's progress are events as well; a new scene brings new values.
+    rig.plant.news = vec![News::Fault(fault(5, false)), News::Task(hapticd::control::plant::Plant::task(&rig.plant))];
+    rig.plant.news.push(News::Dials);
+    rig.poll();
+    let heard = rig.heard(local(1));
+    assert_eq!(addresses(&heard)[..3], ["/hapticd/event/fault", "/hapticd/event/task", "/hapticd/scene/name"]);
+    assert!(addresses(&heard).contains(&"/hapticd/material/soft%20tissue/friction"));
+    // And no more after notify 0.
+    rig.send(local(1), "/hapticd/notify", &[i(0)]);
+    rig.out.clear();
+    rig.plant.news = vec![News::State(State::Paused)];
+    rig.poll();
+    assert!(rig.heard(local(1)).is_empty());
+}
+
+#[test]
+fn a_stream_comes_at_its_rate_with_sequence_and_time() {
+    let mut rig = Rig::new();
+    let heard = rig.ask(local(1), "/hapticd/subscribe", &[s("measured_cp"), i(100)]);
+    assert_eq!(heard[0].args, [s("/hapticd/subscribe"), s("measured_cp"), f(100.0), i(30)]);
+    assert_eq!(heard[1].args[..3], [i(0), i(7), i(123)], "when the tick was due, on the daemon's clock");
+    assert_eq!(heard[1].args[9], f(1.0), "the unit quaternion ends with its scalar");
+    rig.wait(2.0);
+    let heard = rig.heard(local(1));
+    assert_eq!(heard.len(), 200);
+    let sequences: Vec<_> = heard.iter().map(|message| message.args[0].clone()).collect();
+    assert_eq!(sequences, (1..=200).map(i).collect::<Vec<_>>());
+    assert_eq!(rig.hub.figures().skipped, 0);
+}
+
+#[test]
+fn samples_that_were_due_and_not_sent_show_in_the_sequence() {
+    let mut rig = Rig::new();
+    rig.ask(local(1), "/hapticd/subscribe", &[s("energy"), i(1000)]);
+    rig.now = rig.now.plus(50_000_000);
+    rig.poll();
+    let heard = rig.heard(local(1));
+    assert_eq!(heard.len(), 1, "the newest, once");
+    assert_eq!(heard[0].args[0], i(50));
+    assert_eq!(rig.hub.figures().skipped, 49);
+    rig.plant.record = None;
+    rig.now = rig.now.plus(1_000_000);
+    rig.poll();
+    assert!(rig.heard(local(1)).is_empty(), "no tick, no sample");
+    assert_eq!(rig.hub.figures().skipped, 50);
+    assert_eq!(rig.refusal(local(2), "/hapticd/stream/energy", &[]).0, 503);
+}
+
+#[test]
+fn rates_have_a_range() {
+    let mut rig = Rig::new();
+    for (rate, fine) in [(0.1, true), (1000.0, true), (0.0, false), (0.099, false), (1000.1, false), (-1.0, false)] {
+        let heard = rig.ask(local(1), "/hapticd/subscribe", &[s("task"), f(rate)]);
+        let code = heard.iter().find_map(code_of).map(|(code, _)| code);
+        assert_eq!(code, (!fine).then_some(422), "{rate}");
+    }
+    assert_eq!(rig.hub.figures().streams, 1, "a new rate replaces the old one");
+}
+
+#[test]
+fn streams_end_when_asked_to() {
+    let mut rig = Rig::new();
+    for name in ["energy", "timing", "/hapticd/stream/task"] {
+        rig.ask(local(1), "/hapticd/subscribe", &[s(name), i(10)]);
+    }
+    assert_eq!(rig.hub.figures().streams, 3);
+    rig.ask(local(1), "/hapticd/unsubscribe", &[s("timing")]);
+    assert_eq!(rig.hub.figures().streams, 2);
+    rig.ask(local(2), "/hapticd/unsubscribe", &[]);
+    assert_eq!(rig.hub.figures().streams, 2, "those of another client stay");
+    rig.ask(local(1), "/hapticd/unsubscribe", &[]);
+    assert_eq!((rig.hub.figures().streams, rig.hub.figures().clients), (0, 0));
+}
+
+#[test]
+fn a_lease_ends_unless_any_message_renews_it() {
+    let mut rig = Rig::new();
+    let redirected = [s("energy"), i(1), s("osc.udp://localhost:9001/")];
+    rig.send(local(1), "/hapticd/subscribe", &[s("energy"), i(1)]);
+    rig.send(local(2), "/hapticd/subscribe", &redirected);
+    rig.send(local(3), "/hapticd/notify", &[]);
+    rig.wait(29.0);
+    // One by a ping; one, redirected, by a message from the port it was asked from.
+    rig.send(local(1), "/hapticd/ping", &[]);
+    rig.send(local(2), "/ping", &[]);
+    rig.wait(2.0);
+    let figures = rig.hub.figures();
+    assert_eq!((figures.clients, figures.leases_ended), (2, 1));
+    // A redirected stream is renewed as well by a message from elsewhere with the same reply address.
+    rig.send(local(77), "/hapticd/status", &[s("osc.udp://localhost:9001/")]);
+    rig.wait(28.5);
+    rig.heard(local(1));
+    assert_eq!(rig.hub.figures().clients, 1);
+    rig.wait(5.0);
+    let figures = rig.hub.figures();
+    assert_eq!((figures.clients, figures.streams, figures.leases_ended), (0, 0, 3));
+    rig.out.clear();
+    rig.wait(3.0);
+    assert!(rig.out.is_empty(), "a client that died keeps nothing");
+}
+
+#[test]
+fn what_the_daemon_sends_does_not_renew_a_lease() {
+    let mut rig = Rig::new();
+    rig.send(local(1), "/hapticd/subscribe", &[s("energy"), i(1)]);
+    for _ in 0..31 {
+        rig.wait(1.0);
+        rig.send(local(1), "/hapticd/pong", &[i(1)]);
+    }
+    assert_eq!(rig.hub.figures().clients, 0);
+}
+
+#[test]
+fn clients_and_streams_and_samples_are_bounded() {
+    let mut rig = Rig::with(HubSettings {
+        limits: Limits { clients: 3, streams: 2, client_hz: 150.0, total_hz: 400.0, ..limits() },
+        ..HubSettings::default()
+    });
+    let code = |heard: Vec<OscMessage>| heard.iter().find_map(code_of).map(|(code, _)| code);
+    let mut subscribe = |port, name, rate| code(rig.ask(local(port), "/hapticd/subscribe", &[s(name), f(rate)]));
+    assert_eq!(subscribe(1, "energy", 100.0), None);
+    assert_eq!(subscribe(1, "task", 60.0), Some(503), "too many samples of one client");
+    assert_eq!(subscribe(1, "task", 50.0), None);
+    assert_eq!(subscribe(1, "energy", 1.0), None, "a lower rate gives room");
+    assert_eq!(subscribe(1, "timing", 1.0), Some(503), "too many streams");
+    assert_eq!(subscribe(2, "task", 150.0), None);
+    assert_eq!(subscribe(3, "task", 150.0), None);
+    assert_eq!(subscribe(3, "energy", 60.0), Some(503));
+    assert_eq!(subscribe(4, "energy", 1.0), Some(503), "too many clients");
+    assert_eq!(rig.ask(local(4), "/hapticd/ping", &[]).len(), 1, "which is no reason not to answer");
+    assert_eq!(rig.hub.figures().clients, 3);
+}
+
+#[test]
+fn a_flood_is_dropped_and_told_once_a_second_while_others_are_served() {
+    let mut rig = Rig::new();
+    for _ in 0..5000 {
+        rig.send(local(1), "/hapticd/ping", &[]);
+    }
+    assert_eq!(rig.ask(local(2), "/hapticd/ping", &[i(7)]).len(), 1);
+    let heard = rig.heard(local(1));
+    let told = heard.iter().filter_map(code_of).map(|(code, _)| code).collect::<Vec<_>>();
+    assert_eq!((heard.len(), told), (1001, vec![503]));
+    assert_eq!(rig.hub.figures().dropped, 4000);
+    rig.wait(0.5);
+    assert_eq!(rig.ask(local(1), "/hapticd/ping", &[i(7)])[0].addr, "/hapticd/pong", "it may go on soon");
+}
+
+#[test]
+fn messages_in_bundles_count_each() {
+    let mut rig = Rig::new();
+    let content: Vec<(&str, &[OscType])> = vec![("/hapticd/ping", &[]); 250];
+    for _ in 0..5 {
+        rig.send_bundle(local(1), None, &content);
+    }
+    let heard = rig.heard(local(1));
+    assert_eq!(heard.iter().filter(|message| message.addr == "/hapticd/pong").count(), 1000);
+    assert_eq!(rig.hub.figures().dropped, 1);
+}
+
+#[test]
+fn observers_hear_and_are_told_what_they_may_not() {
+    let mut rig = Rig::open();
+    let observer = remote(2, 4000);
+    assert_eq!(rig.ask(observer, "/hapticd/coupling/stiffness", &[])[0].args, [f(800.0)]);
+    assert_eq!(rig.refusal(observer, "/hapticd/coupling/stiffness", &[f(1.0)]).0, 403);
+    assert!(!rig.ask(observer, "/hapticd/subscribe", &[s("energy"), i(1)]).is_empty());
+    rig.plant.news.push(News::Set(Setting::Loop(Parameter::Damping), Value::Float(0.25)));
+    rig.poll();
+    assert_eq!(rig.heard(observer)[0].args, [f(0.25)]);
+}
+
+#[test]
+fn the_daemon_does_not_talk_to_itself() {
+    let mut rig = Rig::with(HubSettings { own_port: 9740, ..HubSettings::default() });
+    let (code, _) = rig.refusal(local(1), "/hapticd/notify", &[i(1), s("osc.udp://localhost:9740/")]);
+    assert_eq!(code, 403);
+    assert!(rig.ask(local(9740), "/hapticd/coupling/stiffness", &[f(1.0)]).is_empty());
+    assert!(rig.plant.acts.is_empty());
+}

@@ -1,0 +1,221 @@
+//! A daemon without threads behind the hub: does what it is told at the next poll.
+
+use hapticd::control::plant::{
+    Act, Code, Dial, FaultEntry, Job, News, Plant, Priority, Range, Refused, Setting, Status, TaskState, Ticket, Value,
+};
+use hapticd::haptic::TickRecord;
+use hapticd::math::Pose;
+use hapticd::shared::lifecycle::{Guard, State};
+use hapticd::shared::{MonoNs, Parameter};
+
+enum Work {
+    Acts(Vec<Act>),
+    Job(Job),
+}
+
+/// See the head of the file. What it was told stays readable.
+pub(crate) struct FakePlant {
+    pub(crate) status: Status,
+    pub(crate) dials: Vec<Dial>,
+    pub(crate) faults: Vec<FaultEntry>,
+    pub(crate) record: Option<TickRecord>,
+    /// Who halted.
+    pub(crate) halts: Vec<String>,
+    /// Every call of `act`.
+    pub(crate) acts: Vec<Vec<Act>>,
+    /// Every call of `begin`.
+    pub(crate) jobs: Vec<Job>,
+    /// News for the next poll.
+    pub(crate) news: Vec<News>,
+    /// Leave everything undone.
+    pub(crate) stuck: bool,
+    /// Refuse the next act at once.
+    pub(crate) refuse: Option<Refused>,
+    waiting: Vec<(Ticket, Work)>,
+    tickets: u64,
+}
+
+/// A fault as in the documents.
+pub(crate) fn fault(id: u32, acknowledged: bool) -> FaultEntry {
+    FaultEntry {
+        id,
+        code: "F04",
+        name: "device-lost",
+        priority: Priority::High,
+        latched: true,
+        acknowledged,
+        at: MonoNs(1_500_000_000),
+        cause: "No data from device for 20 ms.".into(),
+        remedy: "Check cable and power.",
+        data: None,
+    }
+}
+
+fn dials() -> Vec<Dial> {
+    let numbers = |setting, value, least, most| Dial {
+        setting,
+        value: Value::Float(value),
+        range: Range::Numbers { least, most },
+    };
+    let mut dials: Vec<Dial> =
+        Parameter::ALL.iter().map(|&parameter| numbers(Setting::Loop(parameter), 0.5, 0.0, 0.6)).collect();
+    dials[0] = numbers(Setting::Loop(Parameter::Stiffness), 800.0, 0.0, 3000.0);
+    for name in ["steel", "soft tissue"] {
+        dials.push(numbers(Setting::Friction(name.into()), 0.3, 0.0, 2.0));
+        dials.push(numbers(Setting::Restitution(name.into()), 0.1, 0.0, 1.0));
+    }
+    let works = Dial { setting: Setting::OperatorWorks, value: Value::Bool(true), range: Range::Switch };
+    let words = Range::Words(vec!["novice", "trained", "expert"]);
+    let skill = Dial { setting: Setting::OperatorSkill, value: Value::Text("trained".into()), range: words };
+    let seed = Dial { setting: Setting::OperatorSeed, value: Value::Int(48), range: Range::Count };
+    dials.extend([works, skill, seed]);
+    dials
+}
+
+impl FakePlant {
+    pub(crate) fn new() -> Self {
+        let status = Status {
+            state: State::Disabled,
+            homed: true,
+            busy: false,
+            realtime: true,
+            scene: "box_on_table".into(),
+            device: "simulated-3dof".into(),
+            nominal_hz: 1000.0,
+            actual_hz: 999.5,
+            lateness_us: 41.0,
+            overruns: 3,
+            simulation_hz: 60.0,
+            active_faults: 0,
+            uptime_s: 12.5,
+            recording: None,
+        };
+        let mut record = TickRecord::empty(Pose::identity());
+        record.due = MonoNs(7_000_000_123);
+        Self {
+            status,
+            dials: dials(),
+            faults: Vec::new(),
+            record: Some(record),
+            halts: Vec::new(),
+            acts: Vec::new(),
+            jobs: Vec::new(),
+            news: Vec::new(),
+            stuck: false,
+            refuse: None,
+            waiting: Vec::new(),
+            tickets: 0,
+        }
+    }
+
+    fn ticket(&mut self, work: Work) -> Ticket {
+        self.tickets += 1;
+        self.waiting.push((Ticket(self.tickets), work));
+        Ticket(self.tickets)
+    }
+
+    fn enter(&mut self, state: State, news: &mut Vec<News>) {
+        self.status.state = state;
+        news.push(News::State(state));
+    }
+
+    fn carry_out(&mut self, acts: &[Act], news: &mut Vec<News>) -> Result<Vec<Value>, Refused> {
+        let guard = Guard { homed: self.status.homed, cause_persists: false };
+        for act in acts {
+            match act {
+                Act::Event(event) => {
+                    let refused = |_| Refused { code: Code::WrongState, text: "not in this state".into() };
+                    let state = self.status.state.next(*event, guard).map_err(refused)?;
+                    self.enter(state, news);
+                }
+                Act::Set(setting, value) => {
+                    let dial = self.dials.iter_mut().find(|dial| dial.setting == *setting);
+                    dial.expect("the hub has looked it up").value = value.clone();
+                    news.push(News::Set(setting.clone(), value.clone()));
+                }
+                Act::Force { .. } => {}
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn work(&mut self, job: Job, news: &mut Vec<News>) -> Result<Vec<Value>, Refused> {
+        match job {
+            Job::LoadScene(name) => {
+                self.status.scene = name;
+                news.push(News::Dials);
+            }
+            Job::OpenDevice(name) => {
+                self.status.device = name;
+                news.push(News::Dials);
+            }
+            Job::Acknowledge(_) => self.enter(State::Disabled, news),
+            Job::RecordStart(_) | Job::RecordStop => return Ok(vec![Value::Text("session.mcap".into())]),
+            Job::ReloadScene | Job::Home | Job::RecordMark(_) => {}
+        }
+        Ok(Vec::new())
+    }
+}
+
+impl Plant for FakePlant {
+    fn status(&self) -> Status {
+        self.status.clone()
+    }
+
+    fn dials(&self) -> &[Dial] {
+        &self.dials
+    }
+
+    fn scenes(&self) -> Vec<String> {
+        vec!["box_on_table".into(), "virtual_wall".into()]
+    }
+
+    fn devices(&self) -> Vec<String> {
+        vec!["simulated-3dof".into()]
+    }
+
+    fn faults(&self) -> &[FaultEntry] {
+        &self.faults
+    }
+
+    fn task(&self) -> TaskState {
+        TaskState { phase: "slide it".into(), goals_met: 1, goals: 2, success: false, time_s: 3.25 }
+    }
+
+    fn newest(&self) -> Option<&TickRecord> {
+        self.record.as_ref()
+    }
+
+    fn halt(&mut self, by: &str) {
+        self.halts.push(by.to_owned());
+        self.status.state = State::Fault;
+        self.news.push(News::State(State::Fault));
+    }
+
+    fn act(&mut self, acts: &[Act]) -> Result<Ticket, Refused> {
+        if let Some(refused) = self.refuse.take() {
+            return Err(refused);
+        }
+        self.acts.push(acts.to_vec());
+        Ok(self.ticket(Work::Acts(acts.to_vec())))
+    }
+
+    fn begin(&mut self, job: Job) -> Result<Ticket, Refused> {
+        self.jobs.push(job.clone());
+        Ok(self.ticket(Work::Job(job)))
+    }
+
+    fn poll(&mut self, news: &mut Vec<News>) {
+        news.append(&mut self.news);
+        if self.stuck {
+            return;
+        }
+        for (ticket, work) in std::mem::take(&mut self.waiting) {
+            let outcome = match work {
+                Work::Acts(acts) => self.carry_out(&acts, news),
+                Work::Job(job) => self.work(job, news),
+            };
+            news.push(News::Answer(ticket, outcome));
+        }
+    }
+}
