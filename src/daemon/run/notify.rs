@@ -5,10 +5,16 @@
 use crate::haptic::Heartbeat;
 use crate::shared::{MonoNs, NS_PER_S};
 use sd_notify::NotifyState;
+use std::ffi::OsStr;
+use std::io;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 /// How often the status line is renewed, ns.
 const STATUS_NS: u64 = NS_PER_S;
+/// Longest wait for a supervisor that does not read what it is sent; then the word is lost.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Speaks to systemd.
 pub(super) struct Notifier {
@@ -45,7 +51,8 @@ impl Notifier {
     pub(super) fn status(&mut self, now: MonoNs, line: impl FnOnce() -> String) {
         if now >= self.next_status {
             self.next_status = now.plus(STATUS_NS);
-            say(&[NotifyState::Status(&line())]);
+            // One line: what came after a break would be taken for another word.
+            say(&[NotifyState::Status(&line().replace('\n', " "))]);
         }
     }
 
@@ -58,9 +65,23 @@ impl Notifier {
 }
 
 fn say(state: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(state) {
+    let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let lines: String = state.iter().map(|line| format!("{line}\n")).collect();
+    if let Err(error) = send(&name, lines.as_bytes()) {
         tracing::debug!("systemd does not listen: {error}");
     }
+}
+
+/// Sends a datagram to a socket by path, or by `@name` to one without a file, as supervisors in containers have. The crate's
+/// own sending knows paths alone, and waits as long as nobody reads.
+fn send(name: &OsStr, bytes: &[u8]) -> io::Result<usize> {
+    let address = match name.as_encoded_bytes().strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name)?,
+        None => SocketAddr::from_pathname(name)?,
+    };
+    let socket = UnixDatagram::unbound()?;
+    socket.set_write_timeout(Some(PATIENCE))?;
+    socket.send_to_addr(bytes, &address)
 }
 
 /// When to feed: every third of the limit, and only if the loop went on since the last time.
