@@ -53,13 +53,17 @@ install_edited() {
     mv "$destdir$2.new" "$destdir$2"
 }
 
-# Has the running system notice what has changed. In a container that is being built there is none.
+# Has the running system notice what has changed. A container has no udev, and one that is being built no systemd.
 tell_system() {
-    [ -z "$destdir" ] && [ -d /run/systemd/system ] || return 0
-    udevadm control --reload
-    udevadm trigger --action=add --subsystem-match=misc --subsystem-match=usb --subsystem-match=tty \
-        --subsystem-match=hidraw --subsystem-match=usb-serial
-    systemctl daemon-reload
+    [ -z "$destdir" ] || return 0
+    if [ -S /run/udev/control ]; then
+        udevadm control --reload
+        udevadm trigger --action=add --subsystem-match=misc --subsystem-match=usb --subsystem-match=tty \
+            --subsystem-match=hidraw --subsystem-match=usb-serial
+    fi
+    if [ -d /run/systemd/system ]; then
+        systemctl daemon-reload
+    fi
 }
 
 if [ "$verb" = uninstall ]; then
