@@ -7,11 +7,15 @@ mod demo;
 pub mod doctor;
 mod failure;
 mod lockstep;
+mod replay;
+mod report;
 mod summary;
 mod tape;
 
 pub use demo::{DemoOptions, list, run as run_demo};
 pub use failure::{Failure, exit, warn};
 pub use lockstep::{Beat, Lockstep};
+pub use replay::{Replayed, run as replay};
+pub use report::{ReportOptions, run as report};
 pub use summary::{Breach, Summary, Tally, Timing};
 pub use tape::looks;
