@@ -35,7 +35,7 @@ pub use tick::difference;
 use std::path::PathBuf;
 
 /// Room a recording takes for each tick, with everything beside it, bytes; measured, and rounded up.
-pub const BYTES_PER_TICK: u64 = 1500;
+pub const BYTES_PER_TICK: u64 = 1800;
 
 /// Where a recording comes from: everything needed to know what was recorded, and to run it again.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -110,7 +110,7 @@ impl Scribe {
         self.written
     }
 
-    /// Bytes safely on disk, over all files.
+    /// Bytes written whole, over all files.
     pub(super) fn safe_bytes(&self) -> u64 {
         self.written.closed_bytes + self.sink.safe_bytes()
     }
