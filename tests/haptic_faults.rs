@@ -2,124 +2,16 @@
 //! the record.
 
 mod common;
+#[path = "common/rig.rs"]
+mod rig;
 
-use common::{DAMPING, STEP_S, STIFFNESS, device, model, reading, wall};
-use hapticd::device::{HandSample, SafeForce};
-use hapticd::haptic::{HapticModel, HapticState, TickRecord, Trip, tick};
+use common::{DAMPING, STEP_S, STIFFNESS, reading, wall};
+use hapticd::haptic::{TickRecord, Trip};
 use hapticd::math::Vec3;
 use hapticd::mechanism::{MAX_ROWS, MechanismSnapshot};
 use hapticd::shared::lifecycle::{Event, Refusal, State};
-use hapticd::shared::{Faults, ManualClock, MonoNs, NS_PER_S, Order, Tick};
-
-const PERIOD_NS: u64 = 1_000_000;
-const PERIOD_S: f64 = 1e-3;
-const ORIGIN: MonoNs = MonoNs(1_000_000_000_000);
-/// How far the hand presses in, m.
-const DEPTH: f64 = 4e-3;
-
-/// A hand, a wall and a clock.
-struct Rig {
-    model: HapticModel,
-    state: HapticState,
-    snapshot: Box<MechanismSnapshot>,
-    clock: ManualClock,
-    index: u64,
-    sequence: u64,
-    /// Where the hand is, m above the wall's place of rest.
-    hand: f64,
-    /// Where the wall is published, m.
-    wall: f64,
-    /// New mechanisms come.
-    publishing: bool,
-    late_ns: u64,
-    skipped: u64,
-    solve_budget_ns: u64,
-}
-
-impl Rig {
-    fn new(change: impl FnOnce(&mut HapticModel)) -> Self {
-        let spec = device(1000.0);
-        let mut model = model(&spec);
-        change(&mut model);
-        Self {
-            state: HapticState::new(&model, &spec),
-            model,
-            snapshot: Box::new(MechanismSnapshot::empty()),
-            clock: ManualClock::at(ORIGIN),
-            index: 0,
-            sequence: 0,
-            hand: 0.01,
-            wall: 0.0,
-            publishing: true,
-            late_ns: 0,
-            skipped: 0,
-            solve_budget_ns: u64::MAX / 2,
-        }
-    }
-
-    /// A rig whose hand presses [`DEPTH`] into the wall, enabled, everything settled.
-    fn pressing(change: impl FnOnce(&mut HapticModel)) -> Self {
-        let mut rig = Self::new(change);
-        rig.command(Event::Enable);
-        rig.run(600);
-        rig.move_to(-DEPTH, 400);
-        rig.run(500);
-        let record = rig.tick();
-        assert_eq!((record.faults, record.state), (Faults::NONE, State::Enabled));
-        assert!((record.force.force.z - STIFFNESS * DEPTH).abs() < 0.01 * STIFFNESS * DEPTH, "{}", record.force.force);
-        rig
-    }
-
-    fn command(&mut self, event: Event) {
-        self.sequence += 1;
-        assert!(self.state.order(Order::of(self.sequence, event)));
-    }
-
-    fn due(&self) -> MonoNs {
-        ORIGIN.plus(self.index * PERIOD_NS)
-    }
-
-    fn tick(&mut self) -> TickRecord {
-        let sample = reading(self.index + 1, self.due(), self.hand);
-        self.tick_with(Some(sample))
-    }
-
-    /// One tick with this sample. Whatever happens, the force must be finite and within limits, and what is recorded
-    /// must be what was sent.
-    fn tick_with(&mut self, sample: Option<HandSample>) -> TickRecord {
-        let due = self.due();
-        let step = (due.since(ORIGIN) as f64 / NS_PER_S as f64 / STEP_S) as u64 + 1;
-        if self.publishing && self.snapshot.stamp.sequence != step {
-            wall(step, due, self.wall, &mut self.snapshot);
-        }
-        self.clock.set(due.plus(self.late_ns));
-        self.index += 1;
-        let mut now = Tick::begin(self.index, due, PERIOD_S, self.solve_budget_ns, &self.clock);
-        now.skipped = self.skipped;
-        let force: SafeForce = tick(&self.model, &mut self.state, sample, &self.snapshot, &mut now);
-        let record = *self.state.record();
-        assert_eq!(*force.get(), record.force);
-        assert_eq!((record.state, record.cause), (self.state.gate().state(), self.state.gate().cause()));
-        assert_eq!(record.cause.is_some(), record.state == State::Fault);
-        assert!(record.force.is_finite(), "{record:?}");
-        assert!(record.force.force.norm() <= self.model.limits.force.linear, "{record:?}");
-        record
-    }
-
-    fn run(&mut self, ticks: usize) -> Vec<TickRecord> {
-        (0..ticks).map(|_| self.tick()).collect()
-    }
-
-    /// Moves the hand evenly.
-    fn move_to(&mut self, height: f64, ticks: usize) -> Vec<TickRecord> {
-        let step = (height - self.hand) / ticks as f64;
-        let records = (0..ticks).map(|_| {
-            self.hand += step;
-            self.tick()
-        });
-        records.collect()
-    }
-}
+use hapticd::shared::{Faults, NS_PER_S};
+use rig::{DEPTH, ORIGIN, PERIOD_NS, PERIOD_S, Rig};
 
 /// Largest change of the force between two ticks, N.
 fn largest_step(records: &[TickRecord]) -> f64 {
@@ -434,4 +326,109 @@ fn a_force_the_device_did_not_take_is_told_and_reckoned_with() {
     heard.tick_with(None);
     let (unheard_j, heard_j) = (rig.state.ledger().account().reserve_j, heard.state.ledger().account().reserve_j);
     assert!(unheard_j < heard_j && heard_j <= before, "{unheard_j} {heard_j} {before}");
+}
+
+/// Runs until the machine trips; gives the number of ticks and the cause.
+fn ticks_to_trip(rig: &mut Rig, most: usize) -> Option<(usize, Trip)> {
+    (1..=most).find_map(|n| {
+        let record = rig.tick();
+        if let Some(cause) = record.cause {
+            assert_eq!(record.force.force, Vec3::zeros(), "cut in the tick that trips");
+            return Some((n, cause));
+        }
+        None
+    })
+}
+
+#[test]
+fn a_force_that_stands_at_its_limit_trips_after_the_stated_time() {
+    let mut rig = Rig::pressing(|model| model.policy.force_held_s = 0.5);
+    rig.move_to(-0.012, 200);
+    let before = rig.tick();
+    assert!(before.force.force.z > 0.999 * rig.model.limits.force.linear && before.state == State::Enabled);
+    // The limit of 8 N is met two thirds of the way from 4 to 12 mm.
+    let (ticks, cause) = ticks_to_trip(&mut rig, 1000).expect("it trips");
+    assert_eq!(cause, Trip::ForceLimit);
+    assert!((ticks as f64 * PERIOD_S - 0.4).abs() < 0.02, "{ticks} ticks");
+    let mut rig = Rig::pressing(|model| model.policy.force_held_s = 0.5);
+    rig.move_to(-0.0078, 200);
+    assert_eq!(ticks_to_trip(&mut rig, 2000), None, "just below its limit it stays as long as it likes");
+}
+
+#[test]
+fn a_simulation_that_is_gone_trips_after_the_stated_time() {
+    let mut rig = Rig::pressing(|_| ());
+    rig.publishing = false;
+    let policy = rig.model.policy;
+    let held_s = (policy.hold_steps * STEP_S).max(policy.hold_least_s);
+    let (ticks, cause) = ticks_to_trip(&mut rig, 4000).expect("it trips");
+    let expected_s = held_s + policy.simulation_down_s;
+    assert_eq!(cause, Trip::SimulationDown);
+    assert!(
+        (ticks as f64 * PERIOD_S - expected_s).abs() < STEP_S + 2.0 * PERIOD_S,
+        "{ticks} ticks, not {expected_s} s"
+    );
+    // Not while nothing is rendered anyway.
+    let mut rig = Rig::new(|_| ());
+    rig.publishing = false;
+    assert_eq!(ticks_to_trip(&mut rig, 4000), None);
+}
+
+#[test]
+fn a_handle_that_runs_away_trips_and_is_acknowledged_only_when_it_stands_still() {
+    let mut rig = Rig::new(|_| ());
+    rig.command(Event::Enable);
+    rig.run(600);
+    let limit = rig.model.limits.speed.linear;
+    // Beyond the limit it is braked, and that may last.
+    let braked = rig.move_to(0.01 + 1.3 * limit * 0.2, 200);
+    assert!(braked[199].faults.contains(Faults::SPEED_LIMITED) && braked[199].state == State::Enabled);
+    let records = rig.move_to(rig.hand + 1.8 * limit * 0.1, 100);
+    let tripped = records.iter().position(|r| r.cause == Some(Trip::Speed)).expect("it trips");
+    assert!((45..75).contains(&tripped), "after {tripped} ticks");
+    // Refused while it moves, however slowly that is compared to the limit.
+    for (speed, outcome) in [(1.8 * limit, false), (0.2, false), (0.05, true)] {
+        rig.move_to(rig.hand - 0.1 * speed, 100);
+        rig.command(Event::Acknowledge);
+        rig.move_to(rig.hand - 1e-3 * speed, 1);
+        let answer = rig.state.answers()[0];
+        let expected = if outcome { Ok(()) } else { Err((0, Refusal::CausePersists)) };
+        assert_eq!(answer.outcome, expected, "{speed} m/s");
+    }
+}
+
+#[test]
+fn an_energy_bound_that_leaves_nothing_of_the_force_trips_after_the_stated_time() {
+    // Motors of an ideal device push a hand that has put nothing in: a client's force, for ever.
+    let mut rig = Rig::new(|model| {
+        model.policy.small_force_n = f64::INFINITY;
+        model.mechanics.friction.linear = 0.0;
+    });
+    rig.command(Event::Enable);
+    rig.run(600);
+    let mut tripped = None;
+    for n in 0..2000_usize {
+        rig.push_with(2.0);
+        // Away with the push: every newton would give energy.
+        rig.hand += 2e-5;
+        let record = rig.tick();
+        if record.cause.is_some() {
+            tripped = Some((n, record.cause));
+            break;
+        }
+        assert!(record.force.force.norm() < 0.2, "{}", record.force.force);
+    }
+    let (ticks, cause) = tripped.expect("it trips");
+    assert_eq!(cause, Some(Trip::Passivity));
+    assert!((ticks as f64 * PERIOD_S - rig.model.policy.passivity_held_s).abs() < 0.05, "{ticks} ticks");
+}
+
+#[test]
+fn a_device_that_loses_its_place_while_enabled_is_lost() {
+    let mut rig = Rig::pressing(|_| ());
+    let mut sample = reading(rig.index + 1, rig.due(), rig.hand);
+    sample.homed = false;
+    let record = rig.tick_with(Some(sample));
+    assert_eq!((record.cause, record.homed), (Some(Trip::DeviceLost), false));
+    assert_eq!(record.force.force, Vec3::zeros());
 }

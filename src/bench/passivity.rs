@@ -40,10 +40,17 @@ pub fn devices() -> Result<[(&'static str, DeviceSpec); 2], BenchError> {
 /// with the losses its file states, with as little as is relied on, with drag alone, and with none.
 #[must_use]
 pub fn storms(kind: Kind, spec: &DeviceSpec, passivity: bool, ticks: u64, seed: u64) -> StormFigures {
-    let count = ticks.div_ceil(TICKS_PER_STORM);
+    let storm = Storm { spec: spec.clone(), losses: 1.0, kind, passivity, ordered: false, ticks, seed };
+    spread(&storm)
+}
+
+/// `storm`, cut into many and spread as in [`storms`].
+#[must_use]
+pub fn spread(storm: &Storm) -> StormFigures {
+    let count = storm.ticks.div_ceil(TICKS_PER_STORM);
     let none = PerPart { linear: 0.0, angular: 0.0 };
     let all = (0..count).map(|index| {
-        let mut spec = spec.clone();
+        let mut spec = storm.spec.clone();
         let wear = (index / 3) % 4;
         spec.mechanics.latency_ticks = (index % 3) as u32;
         if wear >= 2 {
@@ -53,7 +60,8 @@ pub fn storms(kind: Kind, spec: &DeviceSpec, passivity: bool, ticks: u64, seed: 
             spec.mechanics.damping = none;
         }
         let losses = if wear == 1 { 0.8 } else { 1.0 };
-        Storm { spec, losses, kind, passivity, ticks: TICKS_PER_STORM, seed: seed.wrapping_add(index) }.blow()
+        let seed = storm.seed.wrapping_add(index);
+        Storm { spec, losses, ticks: TICKS_PER_STORM, seed, ..*storm }.blow()
     });
     all.reduce(|sum, one| sum.with(&one)).unwrap_or_default()
 }

@@ -4,22 +4,28 @@
 //!
 //! A restless operator (moves, presses, turns, searches, lets the clutch go) holds a simulated device; contacts and joints
 //! appear, move, jump and vanish, rigid and compliant, from a simulation of 10 to 60 Hz that jitters, loses steps, delivers
-//! late, sends nonsense and dies for a while; readings go missing; the machine is halted, paused and started again. The
+//! late, sends nonsense and dies for a while; readings go missing; the machine is halted, paused and started again; on
+//! request, orders change every parameter of the loop all the time and put forces of their own on the hand. The
 //! judge is the simulated device's own book: what its motors gave less what its friction and drag took, sub-step by
 //! sub-step, with true positions. What its mass stores is left in, which only makes the judge stricter.
 
 use crate::device::operator::{Action, HandModel, MAX_PHASES, Phase, Script, Skill, Until};
-use crate::device::{Device, DeviceSpec, Operator, SimulatedDevice};
+use crate::device::{Device, DeviceSpec, HandForce, Operator, SimulatedDevice};
 use crate::haptic::{Coupling, HapticModel, HapticState, Policy, SpringDamper, ToolModel, tick};
 use crate::math::{Mapping, Mat3, Pose, Random, Vec3, tangents};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
 use crate::mechanism::{Block, Law, MAX_ROWS, MechanismSnapshot, Row, RowKind};
 use crate::shared::lifecycle::{Event, State};
-use crate::shared::{Faults, ManualClock, MonoNs, NS_PER_S, Order, Stamp, Tick, ToolSample};
+use crate::shared::{Change, Faults, ManualClock, MonoNs, NS_PER_S, Order, Parameter, Stamp, Tick, ToolSample};
 
 /// Virtual time starts here, not at zero, so that the age of something that never was is large.
 const ORIGIN: MonoNs = MonoNs(1_000_000_000_000);
+
+/// How likely an order is in a tick of a storm with orders.
+const ORDER_CHANCE: f64 = 0.02;
+/// Sequence of the first of them.
+const ORDERS_FROM: u64 = 1 << 32;
 
 /// Most constraints at a time.
 const CONSTRAINTS_MAX: usize = 10;
@@ -46,6 +52,8 @@ pub struct Storm {
     pub kind: Kind,
     /// The energy bound is kept.
     pub passivity: bool,
+    /// Orders change parameters and put forces on the hand.
+    pub ordered: bool,
     /// How long it lasts.
     pub ticks: u64,
     /// Equal seeds give equal storms.
@@ -71,8 +79,14 @@ pub struct StormFigures {
     pub touching: u64,
     /// Ticks in which the handle was faster than its acceleration limit allows.
     pub beyond: u64,
-    /// Largest force, N, and torque, N·m, relative to their limits.
+    /// Largest force, N, and torque, N·m, relative to their limits as they were set in that tick.
     pub force_share_max: f64,
+    /// Ticks whose force rose faster than the slew limit although the energy bound, which brakes, did not act.
+    pub jumped: u64,
+    /// Orders carried out.
+    pub obeyed: u64,
+    /// Orders refused.
+    pub refused: u64,
     /// Ticks that sent something not finite.
     pub not_finite: u64,
     /// Everything that was reported.
@@ -93,6 +107,9 @@ impl StormFigures {
             touching: self.touching + other.touching,
             beyond: self.beyond + other.beyond,
             force_share_max: self.force_share_max.max(other.force_share_max),
+            jumped: self.jumped + other.jumped,
+            obeyed: self.obeyed + other.obeyed,
+            refused: self.refused + other.refused,
             not_finite: self.not_finite + other.not_finite,
             faults: self.faults.with(other.faults),
         }
@@ -118,16 +135,20 @@ impl Storm {
             let mut now = Tick::begin(index + 1, due, 1.0 / self.spec.rate_hz, NS_PER_S, &clock);
             scene.pass(state.tool(), due);
             command(&mut state, &mut random, index);
+            if self.ordered && random.uniform() < ORDER_CHANCE {
+                order(&mut state, &mut random, index, due);
+            }
             if random.uniform() < 3e-4 {
                 device.inject_invalid(1 + (random.bits() % 4) as u32);
             }
             let sample = device.read(&mut now).ok();
             figures.judge(&device);
+            let before = state.record().force;
             let safe = tick(&model, &mut state, sample, &scene.snapshot, &mut now);
             if device.write(&safe, &mut now).is_err() {
                 state.unheard();
             }
-            figures.note(&state, &self.spec);
+            figures.note(&state, &self.spec, &before);
         }
         figures.absorbed_j = -excess(&device);
         figures
@@ -183,7 +204,7 @@ impl StormFigures {
         self.excess_max_j = self.excess_max_j.max(excess(device));
     }
 
-    fn note(&mut self, state: &HapticState, spec: &DeviceSpec) {
+    fn note(&mut self, state: &HapticState, spec: &DeviceSpec, before: &HandForce) {
         let record = state.record();
         let (force, torque) = (record.force.force.norm(), record.force.torque.norm());
         self.ticks += 1;
@@ -193,9 +214,15 @@ impl StormFigures {
         self.forced += u64::from(force + torque > 0.0);
         self.touching += u64::from(record.contacts > 0);
         self.not_finite += u64::from(!record.force.is_finite());
-        let limits = &spec.limits.force;
-        let angular = if torque > 0.0 { torque / limits.angular } else { 0.0 };
-        self.force_share_max = self.force_share_max.max(force / limits.linear).max(angular);
+        let angular = if torque > 0.0 { torque / spec.limits.force.angular } else { 0.0 };
+        self.force_share_max =
+            self.force_share_max.max(force / record.parameters.get(Parameter::MaxForce)).max(angular);
+        let step = spec.limits.slew.linear / spec.rate_hz * (1.0 + 1e-9);
+        let jumped = rise(&record.force.force, &before.force) > step;
+        self.jumped += u64::from(jumped && !record.faults.contains(Faults::PASSIVITY_LIMITED));
+        for answer in state.answers() {
+            *(if answer.outcome.is_ok() { &mut self.obeyed } else { &mut self.refused }) += 1;
+        }
         self.ledger_min_j = self.ledger_min_j.min(record.account.balance_min_j);
     }
 }
@@ -228,6 +255,36 @@ fn command(state: &mut HapticState, random: &mut Random, index: u64) {
     };
     if let Some(event) = asked {
         state.order(Order::of(index + 1, event));
+    }
+}
+
+/// How far `force` is from the nearest point on the way from `before` to zero: what of a change is not a fall.
+fn rise(force: &Vec3, before: &Vec3) -> f64 {
+    let square = before.norm_squared();
+    let share = if square > 0.0 { (force.dot(before) / square).clamp(0.0, 1.0) } else { 0.0 };
+    (force - before * share).norm()
+}
+
+/// A few parameters anywhere in their ranges, limits evenly and the others by their logarithms, or a force.
+fn order(state: &mut HapticState, random: &mut Random, index: u64, now: MonoNs) {
+    let mut changes = [Change::Event(Event::Disable); 3];
+    let count = 1 + random.bits() as usize % changes.len();
+    for change in &mut changes[..count] {
+        let parameter = Parameter::ALL[random.bits() as usize % Parameter::ALL.len()];
+        let (least, most) = state.parameter_range().get(parameter).unwrap_or((1.0, 1.0));
+        let value = match parameter {
+            Parameter::MaxForce | Parameter::MaxSpeed => least + (most - least) * random.uniform(),
+            _ => between(random, least.log10(), most.log10()),
+        };
+        *change = Change::Set(parameter, value);
+    }
+    if random.uniform() < 0.3 {
+        let force = (direction(random) * (4.0 * random.uniform())).into();
+        changes[count - 1] = Change::Force { force, torque: [0.0; 3], until: now.plus(NS_PER_S / 10) };
+    }
+    // Sequences of the other orders are below the number of ticks.
+    if let Some(order) = Order::new(ORDERS_FROM + index, &changes[..count]) {
+        state.order(order);
     }
 }
 

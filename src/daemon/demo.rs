@@ -14,8 +14,8 @@ use crate::record::{self, Provenance};
 use crate::scene::{self, Built, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{SceneView, latest, ring};
-use crate::sim::SimData;
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
+use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -327,7 +327,8 @@ fn live(
     }
     let is_realtime = haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
-    let links = SimLinks { tool, snapshots: snapshot_writer, operator_view, status: status_writer };
+    let (_, materials) = latest(MaterialOrder::none());
+    let links = SimLinks { tool, materials, snapshots: snapshot_writer, operator_view, status: status_writer };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
     desk.enable();
     let mut watch = Watch::new(&stage);

@@ -11,6 +11,14 @@ pub struct PerPart {
     pub angular: f64,
 }
 
+impl PerPart {
+    /// Both multiplied.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self { linear: self.linear * factor, angular: self.angular * factor }
+    }
+}
+
 /// What the device may do to a hand. A scene can tighten these, never widen them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {

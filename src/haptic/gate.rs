@@ -19,11 +19,13 @@ pub struct Gate {
     waiting: bool,
     /// Tripped in this tick: nobody can have seen that yet.
     fresh: bool,
+    /// Acknowledged in this tick: forces are for another one.
+    acknowledged: bool,
 }
 
 impl Default for Gate {
     fn default() -> Self {
-        Self { state: State::Disabled, cause: None, gain: 0.0, waiting: true, fresh: false }
+        Self { state: State::Disabled, cause: None, gain: 0.0, waiting: true, fresh: false, acknowledged: false }
     }
 }
 
@@ -46,13 +48,18 @@ impl Gate {
         self.gain
     }
 
-    /// Does what is asked. A fault cannot be acknowledged in the tick that it happened in: it must be seen first.
+    /// Does what is asked. A fault cannot be acknowledged in the tick that it happened in: it must be seen first. Nor can
+    /// forces begin in the tick of an acknowledge.
     ///
     /// # Errors
     /// Says which condition refused the event; nothing has changed then.
     pub fn obey(&mut self, event: Event, guard: Guard) -> Result<(), Refusal> {
         let guard = Guard { cause_persists: guard.cause_persists || self.fresh, ..guard };
         let next = self.state.next(event, guard)?;
+        if self.acknowledged && next.allows_force() {
+            return Err(Refusal::WrongState(State::Fault));
+        }
+        self.acknowledged |= event == Event::Acknowledge;
         if next == State::Fault {
             self.trip(Trip::Halt);
         } else {
@@ -65,7 +72,7 @@ impl Gate {
 
     /// Ends the tick.
     pub fn close(&mut self) {
-        self.fresh = false;
+        (self.fresh, self.acknowledged) = (false, false);
     }
 
     /// Latches a fault; the first cause is kept.
@@ -137,6 +144,9 @@ mod tests {
         gate.close();
         assert_eq!(gate.obey(Event::Acknowledge, FREE), Ok(()));
         assert_eq!((gate.state(), gate.cause()), (State::Disabled, None));
+        assert_eq!(gate.obey(Event::Enable, FREE), Err(Refusal::WrongState(State::Fault)), "not in the same tick");
+        gate.close();
+        assert_eq!(gate.obey(Event::Enable, FREE), Ok(()));
     }
 
     #[test]

@@ -86,7 +86,8 @@ impl ParameterRange {
     #[must_use]
     pub fn of(model: &HapticModel, spec: &DeviceSpec) -> Self {
         let start = starting(model);
-        let felt = Felt { stiffness: spec.limits.stiffness, damping: spec.limits.damping }.larger(&Felt::of(&start));
+        let mut felt =
+            Felt { stiffness: spec.limits.stiffness, damping: spec.limits.damping }.larger(&Felt::of(&start));
         let angular_scale = start.get(Parameter::ForceScale);
         let linear_scale = angular_scale * start.get(Parameter::MotionScale) * start.get(Parameter::MotionScale);
         let (mut least, mut most) = (start, start);
@@ -109,6 +110,10 @@ impl ParameterRange {
             least.set(parameter, LEAST_SHARE * start.get(parameter));
         }
         let turns = model.rotation_sensed && !matches!(model.coupling, Coupling::Direct { .. });
+        if !turns || !model.rotation_actuated {
+            // No torque reaches the hand: there is nothing to compare.
+            (felt.stiffness.angular, felt.damping.angular) = (f64::INFINITY, f64::INFINITY);
+        }
         let applies = Parameter::ALL
             .map(|parameter| turns || !matches!(parameter, Parameter::AngularStiffness | Parameter::AngularDamping));
         Self { start, least, most, applies, felt }

@@ -7,7 +7,7 @@ use crate::files::{LoadError, Report, Severity};
 use crate::geometry::Surface;
 use crate::haptic::Coupling;
 use crate::math::{Mat3, Pose, Rot, Vec3, displacement};
-use crate::sim::Motion;
+use crate::sim::{BodyModel, Motion};
 
 fn device(name: &str) -> DeviceSpec {
     open_device(name).expect("it is valid").value
@@ -108,7 +108,8 @@ fn by_statics_the_box_slides_when_pushed_low_and_tips_when_pushed_high() {
     let (table, body) = (&built.sim.bodies[0], &built.sim.bodies[1]);
     let Motion::Free(inertia) = body.motion else { unreachable!("the box moves") };
     let weight = inertia.mass_kg() * 9.81;
-    let slides_at = built.sim.pair(table.material, body.material).0 * weight;
+    let friction = |body: &BodyModel| built.sim.materials[body.material].friction;
+    let slides_at = (friction(table) * friction(body)).sqrt() * weight;
     let half_width = body.shape.aabb().max.x;
     let tips_at = |height: f64| weight * half_width / height;
     let height_of = |name: &str| {

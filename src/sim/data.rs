@@ -3,7 +3,7 @@
 //! Thread: simulation.
 
 use super::rows::{Bent, Contact};
-use super::{Motion, SimModel};
+use super::{MaterialOrder, Motion, SimModel};
 use crate::collision::{Collider, CollisionModel, ModelError, Request, Service};
 use crate::geometry::{Feature, Shape};
 use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
@@ -111,6 +111,10 @@ pub struct SimData {
     pub report: StepReport,
     /// Forces of the last step. Written by 5 settle.
     pub forces: Vec<ContactForce>,
+    /// Friction and restitution in use, in the order of [`SimModel::materials`].
+    pub(super) materials: Vec<(f64, f64)>,
+    /// Sequence of the material order taken last.
+    materials_taken: u64,
     pub(super) service: Service,
     pub(super) request: Request,
     /// The tool as it was last seen.
@@ -179,6 +183,8 @@ impl SimData {
             view: SceneView::empty(),
             report: StepReport::default(),
             forces: Vec::new(),
+            materials: model.materials.iter().map(|material| (material.friction, material.restitution)).collect(),
+            materials_taken: 0,
             seen: ToolSample::at_rest(model.tool.start),
             service,
             request: Request::new(),
@@ -203,6 +209,31 @@ impl SimData {
     /// Puts the clock so that the next step ends at `now`: steps that were missed are not made up for.
     pub fn next_ends_at(&mut self, model: &SimModel, now: MonoNs) {
         self.stamp.at = MonoNs(now.0.saturating_sub((model.step_s() * NS_PER_S as f64).round() as u64));
+    }
+
+    /// Uses other friction and restitution from the next look at contacts on. An order that is not sound changes nothing, but
+    /// it counts as taken; false then.
+    pub fn take_materials(&mut self, order: &MaterialOrder) -> bool {
+        self.materials_taken = order.sequence;
+        let sound = order.is_sound();
+        if sound {
+            for (own, new) in self.materials.iter_mut().zip(&order.values[..order.count]) {
+                *own = *new;
+            }
+        }
+        sound
+    }
+
+    /// Sequence of the material order taken last.
+    #[must_use]
+    pub fn materials_taken(&self) -> u64 {
+        self.materials_taken
+    }
+
+    /// Friction and restitution between two materials: the geometric mean of the one, the larger of the other.
+    pub(super) fn pair(&self, a: usize, b: usize) -> (f64, f64) {
+        let (a, b) = (self.materials[a], self.materials[b]);
+        ((a.0 * b.0).sqrt(), a.1.max(b.1))
     }
 
     /// Pose of body `index` now.

@@ -68,7 +68,7 @@ pub struct SimModel {
     pub bodies: Vec<BodyModel>,
     /// The tool.
     pub tool: ToolBody,
-    /// Materials.
+    /// Materials, as they are at the start.
     pub materials: Vec<Material>,
     /// Acceleration of gravity, m/s².
     pub gravity: Vec3,
@@ -87,12 +87,5 @@ impl SimModel {
     #[must_use]
     pub fn step_s(&self) -> f64 {
         1.0 / self.rate_hz
-    }
-
-    /// Friction and restitution between two materials.
-    #[must_use]
-    pub fn pair(&self, a: usize, b: usize) -> (f64, f64) {
-        let (a, b) = (&self.materials[a], &self.materials[b]);
-        ((a.friction * b.friction).sqrt(), a.restitution.max(b.restitution))
     }
 }

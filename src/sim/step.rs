@@ -141,7 +141,7 @@ fn look(model: &SimModel, data: &mut SimData) {
             candidate.refresh(&data.movers[movers[0]].pose, &data.movers[movers[1]].pose);
         }
         let holder = movers[usize::from(candidate.surface == Side::A)];
-        let pair = model.pair(material(model, movers[0]), material(model, movers[1]));
+        let pair = data.pair(material(model, movers[0]), material(model, movers[1]));
         let mut contact = Contact::new(candidate, &data.movers, &data.features[holder], pair);
         contact.place(&data.movers);
         if movers.contains(&TOOL) { data.tool_contacts.push(contact) } else { data.contacts.push(contact) }

@@ -3,7 +3,7 @@
 //! Thread: simulation (not real-time). Nobody waits for it: when it is late, stalled or gone, the haptic thread sees an old
 //! mechanism and fades.
 
-use super::{SimData, SimModel, StepReport, step};
+use super::{MaterialOrder, SimData, SimModel, StepReport, step};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::realtime::{SystemClock, sleep_until};
 use crate::shared::{
@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct SimLinks {
     /// The tool, from the haptic thread.
     pub tool: LatestReader<ToolSample>,
+    /// Friction and restitution, from whoever supervises.
+    pub materials: LatestReader<MaterialOrder>,
     /// The mechanism, to the haptic thread.
     pub snapshots: LatestWriter<MechanismSnapshot>,
     /// The view for the simulated operator.
@@ -36,6 +38,8 @@ pub struct SimStatus {
     pub step_times: DurationFigures,
     /// Steps that were skipped because one took too long.
     pub skipped: u64,
+    /// Sequence of the material order taken last; one that is not sound is taken and changes nothing.
+    pub materials_taken: u64,
 }
 
 impl SimStatus {
@@ -47,6 +51,7 @@ impl SimStatus {
             report: StepReport::default(),
             step_times: DurationHistogram::new().figures(),
             skipped: 0,
+            materials_taken: 0,
         }
     }
 }
@@ -113,12 +118,21 @@ fn run(model: &SimModel, mut data: SimData, mut links: SimLinks, mut pacer: Pace
         skipped += missed;
         let began = tick.began;
         data.next_ends_at(model, began);
+        if let Some(order) = links.materials.read_if_new() {
+            data.take_materials(order);
+        }
         let tool = *links.tool.read();
         let report = step(model, &mut data, &tool, links.snapshots.buffer());
         links.snapshots.publish_in_place();
         times.record(tick.now().since(began));
         links.operator_view.publish(data.view);
-        links.status.publish(SimStatus { view: data.view, report, step_times: times.figures(), skipped });
+        links.status.publish(SimStatus {
+            view: data.view,
+            report,
+            step_times: times.figures(),
+            skipped,
+            materials_taken: data.materials_taken(),
+        });
         ControlFlow::Continue(())
     });
 }

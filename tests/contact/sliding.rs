@@ -2,6 +2,7 @@
 
 use super::scene::{G, Scene, Thing, downhill, on_slope};
 use hapticd::math::{Pose, Vec3, displacement};
+use hapticd::sim::MaterialOrder;
 
 const SIZE: Vec3 = Vec3::new(0.2, 0.16, 0.1);
 
@@ -92,4 +93,32 @@ fn the_floor_carries_the_weight_and_no_more() {
         assert!(moment.norm() < 1e-11, "{moment}");
         assert_eq!(scene.forces_on(0).len(), forces.len());
     }
+}
+
+#[test]
+fn a_box_at_rest_starts_to_slide_when_its_friction_is_lowered_while_it_runs() {
+    let (slope, rate_hz) = (0.4_f64, 1000.0);
+    let mut scene = on_incline(rate_hz, slope, 0.6);
+    let start = scene.position(1);
+    scene.run(500);
+    let mut order = MaterialOrder::of(&scene.model, 7);
+    assert_eq!((order.count, order.values[1]), (2, (0.36, 0.0)));
+    // Nothing of an order that is not sound is taken, but it counts as taken.
+    for bad in [(f64::NAN, 0.0), (-0.1, 0.0), (10.1, 0.0), (0.1, 1.1), (0.1, f64::INFINITY)] {
+        order.values[1] = bad;
+        assert!(!scene.data.take_materials(&order), "{bad:?}");
+    }
+    assert!(!scene.data.take_materials(&MaterialOrder { count: 33, ..MaterialOrder::none() }));
+    scene.run(500);
+    assert!((scene.position(1) - start).norm() < 1e-12 && scene.data.materials_taken() == 0);
+    let friction = 0.2;
+    order.values[1] = (friction * friction, 0.0);
+    assert!(scene.data.take_materials(&order) && scene.data.materials_taken() == 7);
+    // The contacts of the next step were found in the one before.
+    scene.step();
+    assert!((scene.position(1) - start).norm() < 1e-12);
+    scene.run(1000);
+    let way = (scene.position(1) - start).dot(&downhill(slope));
+    let exact = 0.5 * G * (slope.sin() - friction * slope.cos());
+    assert!((way / exact - 1.0).abs() < 1e-9, "{way} not {exact}");
 }

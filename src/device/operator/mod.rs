@@ -49,6 +49,18 @@ const LOOK_RANGE: f64 = 10.0;
 /// Below this speed of an axis, in m/s and rad/s, the hand does not reckon with all of the device's friction.
 const FRICTION_SPEED: f64 = 2e-3;
 
+/// Share of its stiffness with which a hand that rests holds the handle.
+const REST_SHARE: f64 = 0.2;
+/// Time in which a hand that goes to work again takes a firm hold, s.
+const FIRM_S: f64 = 0.3;
+
+/// Whether the operator should work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperatorOrder {
+    /// Follow the script. If not, the script stands still and the hand holds the handle gently where it is.
+    pub works: bool,
+}
+
 /// What the hand does until the next tick, in the device's base frame.
 #[derive(Clone, Copy, Debug)]
 pub struct HandCommand {
@@ -167,6 +179,10 @@ pub struct Operator {
     /// Where it means to go, also while it is held up: linear, angular.
     heading: [Vec3; 2],
     begun: bool,
+    /// Where the hand rests, in the device's base frame, while it does not work.
+    resting: Option<Pose>,
+    /// Share of its stiffness with which the hand holds.
+    firmness: f64,
 }
 
 impl Operator {
@@ -209,6 +225,8 @@ impl Operator {
             blocked: false,
             heading: [Vec3::zeros(); 2],
             begun: false,
+            resting: None,
+            firmness: 1.0,
         }
     }
 
@@ -254,6 +272,7 @@ impl Operator {
         self.blocked = false;
         self.target = self.mapping.pose_to_scene(&handle);
         (self.phase, self.phase_s, self.begun) = (0, 0.0, false);
+        (self.resting, self.firmness) = (None, 1.0);
         self.let_be();
     }
 
@@ -312,7 +331,27 @@ impl Operator {
         // 3 press
         let push = self.push(perceived);
         // 4 put it into the handle's terms
+        self.resting = None;
+        self.firmness = (self.firmness + perceived.dt_s / FIRM_S).min(1.0);
         self.command(perceived, push, &mechanics)
+    }
+
+    /// Perceives one tick without working: holds the handle gently where it was when the rest began. The script stands
+    /// still and goes on from there.
+    pub fn rest(&mut self, perceived: &Perceived<'_>) -> HandCommand {
+        if !self.present {
+            return HandCommand::limp();
+        }
+        self.senses.feel(perceived);
+        self.intent *= MUSCLE_S / (MUSCLE_S + perceived.dt_s);
+        self.firmness = REST_SHARE;
+        let target = *self.resting.get_or_insert(perceived.handle);
+        HandCommand {
+            target: give_way(&target, &perceived.handle, &self.hand).0,
+            stiffness: self.hand.stiffness.times(self.firmness),
+            damping: self.damping,
+            ..HandCommand::limp()
+        }
     }
 
     fn follow_script(&mut self, perceived: &Perceived<'_>) {
@@ -524,7 +563,7 @@ impl Operator {
             target: Pose::from_parts((target.translation.vector + wander).into(), wobble * target.rotation),
             velocity,
             angular_velocity,
-            stiffness: hand.stiffness,
+            stiffness: hand.stiffness.times(self.firmness),
             damping: self.damping,
             force: HandForce { force: force * hand.foresight + push + shake, torque: torque * hand.foresight + twist },
             buttons: match self.progress {

@@ -16,7 +16,7 @@ mod axis;
 mod tests;
 
 use super::hold::DelayLine;
-use super::operator::{HandCommand, Operator, OperatorReport, Perceived};
+use super::operator::{HandCommand, Operator, OperatorOrder, OperatorReport, Perceived};
 use super::{Device, DeviceFault, DeviceSpec, HandForce, HandMotion, HandSample, SafeForce};
 use crate::math::{Pose, Rot, Vec3, exp_so3, log_so3};
 use crate::shared::{LatestReader, LatestWriter, MonoNs, NS_PER_S, SceneView, Stamp, Tick};
@@ -63,6 +63,7 @@ pub struct SimulatedDevice {
     command: HandCommand,
     view: Option<LatestReader<SceneView>>,
     report: Option<LatestWriter<OperatorReport>>,
+    orders: Option<LatestReader<OperatorOrder>>,
     linear: AxisModel,
     angular: AxisModel,
     pose: Pose,
@@ -109,6 +110,7 @@ impl SimulatedDevice {
             command: HandCommand::limp(),
             view: None,
             report: None,
+            orders: None,
             pose,
             motion: HandMotion::default(),
             energy: EnergyBook::default(),
@@ -131,6 +133,13 @@ impl SimulatedDevice {
     #[must_use]
     pub fn reporting(mut self, report: LatestWriter<OperatorReport>) -> Self {
         self.report = Some(report);
+        self
+    }
+
+    /// Lets someone tell the operator to work or to rest. Without this, the operator always works.
+    #[must_use]
+    pub fn operated_by(mut self, orders: LatestReader<OperatorOrder>) -> Self {
+        self.orders = Some(orders);
         self
     }
 
@@ -292,7 +301,9 @@ impl Device for SimulatedDevice {
         // 2 the operator perceives it and decides what to do until the next tick
         let felt = self.acting();
         let view = self.view.as_mut().map(LatestReader::read);
-        self.command = self.operator.think(&Perceived { dt_s: elapsed, handle: self.pose, felt, view });
+        let perceived = Perceived { dt_s: elapsed, handle: self.pose, felt, view };
+        let works = self.orders.as_mut().is_none_or(|orders| orders.read().works);
+        self.command = if works { self.operator.think(&perceived) } else { self.operator.rest(&perceived) };
         if let Some(report) = &mut self.report {
             report.publish(self.operator.report());
         }

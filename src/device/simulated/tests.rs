@@ -3,7 +3,7 @@
 //! Thread: test.
 
 use super::*;
-use crate::device::operator::{Action, HandModel, Phase, Progress, Script, Skill, Until};
+use crate::device::operator::{Action, HandModel, OperatorOrder, Phase, Progress, Script, Skill, Until};
 use crate::device::{Limiter, Limits, Mechanics, PerPart};
 use crate::math::{Mapping, displacement};
 use crate::shared::{Faults, ManualClock, latest};
@@ -517,4 +517,41 @@ fn a_blocked_turn_keeps_its_sense() {
         HandForce { force: Vec3::zeros(), torque: Vec3::y() * (-0.4 * angle) }
     });
     assert_eq!(device.operator().report().progress, Progress::Finished);
+}
+
+#[test]
+fn an_operator_who_is_told_to_rest_holds_still_and_goes_on_from_there() {
+    let target = Pose::translation(0.04, 0.0, 0.0);
+    let reach = Action::MoveTo { target, speed: 0.05 };
+    let until = Until::Reached { tolerance_m: 2e-3, tolerance_rad: 1.0 };
+    let script = Script::new(&[Phase::new("reach", reach, until, 5.0)]).expect("short");
+    let (mut orders, reader) = latest(OperatorOrder { works: false });
+    let operator = Operator::new(Skill::Expert, script, Mapping::identity());
+    let mut device = SimulatedDevice::new(test_spec(), operator, 1).operated_by(reader);
+    let mut stretch = |device: &mut SimulatedDevice, works: bool, ticks: u64, pushed: f64| {
+        orders.publish(OperatorOrder { works });
+        let (mut fastest, mut farthest) = (0.0_f64, 0.0_f64);
+        let from = device.pose_true().translation.vector;
+        run(device, ticks, |_, _, device| {
+            fastest = fastest.max(device.motion_true().linear.norm());
+            farthest = farthest.max((device.pose_true().translation.vector - from).norm());
+            push(Vec3::new(0.0, pushed, 0.0))
+        });
+        (fastest, farthest, device.operator().report())
+    };
+    // Told to rest from the beginning: nothing happens, however long it takes.
+    let (_, farthest, report) = stretch(&mut device, false, 8000, 0.0);
+    assert!(farthest < 1e-6 && report.phase_s == 0.0 && report.progress == Progress::Running, "{farthest} {report:?}");
+    let (_, _, report) = stretch(&mut device, true, 400, 0.0);
+    let (half_way, phase_s) = (device.pose_true().translation.x, report.phase_s);
+    assert!(half_way > 0.005 && half_way < 0.035, "{half_way}");
+    // In the middle of the way: it comes to a stand, gives way to a push, and does not tire.
+    let (_, farthest, report) = stretch(&mut device, false, 500, 0.0);
+    assert!(farthest < 0.01 && report.phase_s == phase_s, "{farthest} {report:?}");
+    let (fastest, farthest, _) = stretch(&mut device, false, 6000, 0.5);
+    assert!(farthest > 1e-4 && farthest < 0.02 && fastest < 0.1, "{farthest} m, {fastest} m/s");
+    // On from there, without a start.
+    let (fastest, _, report) = stretch(&mut device, true, 2500, 0.0);
+    assert!(fastest < 0.2, "{fastest} m/s");
+    assert_eq!(report.progress, Progress::Finished, "{report:?}");
 }
