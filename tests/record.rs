@@ -148,6 +148,29 @@ fn a_recorded_demo_is_complete_and_the_official_python_reader_agrees() {
     assert_eq!(theirs["facts"]["scene"], "box_on_table");
 }
 
+#[test]
+fn a_demo_on_real_threads_is_recorded_to_the_last_tick_or_says_what_is_missing() {
+    let scratch = Scratch::new("live");
+    let path = scratch.file("live.mcap");
+    let path_s = path.to_str().expect("letters");
+    let output = hapticd(&["demo", "virtual_wall", "--json", "--seconds", "2", "--record", path_s]);
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+    let (mut found, mut last, mut lost, mut result) = (0, 0, 0, None);
+    for entry in Reader::open(&path).expect("it is a recording") {
+        match entry.expect("it is whole") {
+            Entry::Tick(tick) => {
+                assert!(tick.index > last, "in order");
+                (found, last) = (found + 1, tick.index);
+            }
+            Entry::Lost(count) => lost = count,
+            Entry::Event(_, event) if event["kind"] == "result" => result = Some(event),
+            _ => {}
+        }
+    }
+    assert_eq!(Some(found + lost), summary["ticks"].as_u64(), "{found} ticks, {lost} lost");
+    assert_eq!(result.expect("it ends with a result")["success"], summary["success"]);
+}
+
 /// Not a test by itself: the process that is killed by the test below. Records at the true rate and says how far it is.
 #[test]
 fn child_that_records_until_it_is_killed() {
