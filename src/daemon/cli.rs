@@ -4,8 +4,9 @@
 
 use super::demo::{self, DemoOptions};
 use super::doctor::{self, DoctorOptions};
+use super::report::{self, ReportOptions};
 use super::run::{self, RunOptions};
-use super::{Failure, exit, warn};
+use super::{Failure, exit, replay, warn};
 use crate::bench;
 use crate::control;
 use crate::device::operator::Skill;
@@ -42,6 +43,19 @@ enum Verb {
         after_help = "Examples:\n  hapticd run\n  hapticd run --scene box_on_table --allow-no-rt\n  hapticd run --config lab.toml --port 0 --query-port 0\n\nSignals: TERM and INT end it, HUP reads configuration and scene again. docs/service.md has the rest.\n\nExit codes: 0 ended by a signal, 2 bad usage or bad file, 3 no real-time rights or a port in use, 4 the haptic loop failed."
     )]
     Run(RunArgs),
+    /// Make a page of a recording: verdict, force, energy, timing, faults; several files are compared
+    #[command(
+        after_help = "Examples:\n  hapticd demo peg_primitive --record peg.mcap\n  hapticd report peg.mcap\n  hapticd report novice.mcap expert.mcap --out compared.html\n  hapticd report peg.mcap --csv peg.csv\n\nThe page is one file that needs no network. docs/recordings.md says what is in a recording."
+    )]
+    Report(ReportArgs),
+    /// Run a recording made with `demo --lockstep --record` again and compare every bit
+    #[command(
+        after_help = "Example:\n  hapticd demo box_on_table --lockstep --record box.mcap\n  hapticd replay box.mcap\n\nExit codes: 0 every bit the same, 1 something differs, 2 not a recording that can be run again."
+    )]
+    Replay {
+        /// The recording
+        file: PathBuf,
+    },
     /// Measure: tick, jitter, passivity, zwidth, solver
     #[command(
         after_help = "Examples:\n  hapticd bench tick\n  hapticd bench jitter --seconds 20 --json\n  hapticd bench zwidth --out bench-results\n\ndocs/benchmarks.md says what each figure means."
@@ -158,6 +172,19 @@ struct DemoArgs {
 }
 
 #[derive(Args)]
+struct ReportArgs {
+    /// Recordings
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The page; by default beside the first recording
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Also write every tick of the recording as a table
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+#[derive(Args)]
 struct BenchArgs {
     /// The suite; without a name, list them
     suite: Option<String>,
@@ -205,6 +232,14 @@ pub fn main() -> ExitCode {
         Verb::Run(RunArgs { config, scene, device, port, query_port, allow_no_rt }) => {
             run::run(&RunOptions { config, scene, device, port, query_port, allow_no_rt }).map(|()| exit(0))
         }
+        Verb::Report(ReportArgs { files, out, csv }) => report::run(&ReportOptions { files, out, csv }).map(|said| {
+            print!("{said}");
+            exit(0)
+        }),
+        Verb::Replay { file } => replay(&file).map(|done| {
+            print!("{}", done.to_text());
+            exit(u8::from(done.difference.is_some()))
+        }),
         Verb::Bench(args) => measure(&args),
         Verb::Check { files } => check(&files),
         Verb::Doctor(DoctorArgs { json, seconds, cpu }) => {

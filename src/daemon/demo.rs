@@ -319,12 +319,7 @@ fn live(
         allow_no_rt: true,
         born_tripped: None,
     })?;
-    match haptic.refusals().first() {
-        None => voice.say("timing   real-time (SCHED_FIFO, memory locked)"),
-        Some(why) => voice.say(&format!(
-            "timing   NOT real-time here: {why}\n         the demo goes on; forces on a real hand would want it mended"
-        )),
-    }
+    say_timing(&haptic, voice);
     let is_realtime = haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
     let (_, materials) = latest(MaterialOrder::none());
@@ -332,8 +327,7 @@ fn live(
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
     desk.enable();
     let mut watch = Watch::new(&stage);
-    let mut first = None;
-    let mut time_s = 0.0;
+    let (mut first, mut time_s) = (None, 0.0);
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
         let view = status.read().view;
@@ -348,12 +342,8 @@ fn live(
         if watch.operator(reports.read(), time_s, voice, &stage) {
             break;
         }
-        if haptic.has_ended() {
-            watch.reason = Some("the haptic thread ended".into());
-            break;
-        }
-        if sim.is_finished() {
-            watch.reason = Some("the simulation thread ended".into());
+        if let Some(which) = ended(&haptic, &sim) {
+            watch.reason = Some(format!("the {which} thread ended"));
             break;
         }
     }
@@ -371,6 +361,21 @@ fn live(
     }
     let timing = Timing::Live { realtime: is_realtime, overruns: figures.overruns, skipped: figures.skipped };
     Ok(stage.summary(watch, time_s, timing))
+}
+
+/// Says what the haptic thread got from the system.
+fn say_timing(haptic: &HapticThread, voice: &mut Voice) {
+    match haptic.refusals().first() {
+        None => voice.say("timing   real-time (SCHED_FIFO, memory locked)"),
+        Some(why) => voice.say(&format!(
+            "timing   NOT real-time here: {why}\n         the demo goes on; forces on a real hand would want it mended"
+        )),
+    }
+}
+
+/// A thread that should run and does not.
+fn ended(haptic: &HapticThread, sim: &SimThread) -> Option<&'static str> {
+    if haptic.has_ended() { Some("haptic") } else { sim.is_finished().then_some("simulation") }
 }
 
 /// The shipped scenes, a line each.

@@ -30,8 +30,12 @@ pub use capture::capture;
 pub use draw::{Look, Outline};
 pub use reader::{Entry, ReadError, Reader};
 pub use recorder::{RecordFigures, RecordSummary, Recorder};
+pub use tick::difference;
 
 use std::path::PathBuf;
+
+/// Room a recording takes for each tick, with everything beside it, bytes; measured, and rounded up.
+pub const BYTES_PER_TICK: u64 = 1800;
 
 /// Where a recording comes from: everything needed to know what was recorded, and to run it again.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,7 +115,7 @@ pub struct RecordLimits {
 }
 
 impl Default for RecordLimits {
-    /// Files of 1 GiB, some 13 minutes; all kept; 256 MiB stay free.
+    /// Files of 1 GiB, some 12 minutes at 1 kHz; all kept; 256 MiB stay free.
     fn default() -> Self {
         Self { file_bytes: 1 << 30, keep_files: None, free_bytes: 256 << 20 }
     }

@@ -50,7 +50,7 @@ struct Told {
 /// A recording at a glance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordFigures {
-    /// Bytes safely on disk.
+    /// Bytes written.
     pub bytes: u64,
     /// Messages written.
     pub messages: u64,

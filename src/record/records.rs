@@ -71,10 +71,10 @@ impl Records {
                 kind => return Ok(Next::Record(kind, &self.body)),
             }
         }
-        Ok(self.from_chunk().unwrap_or(Next::CutShort("a chunk of it is damaged")))
+        Ok(self.inside().unwrap_or(Next::CutShort("a chunk of it is damaged")))
     }
 
-    fn from_chunk(&mut self) -> Option<Next<'_>> {
+    fn inside(&mut self) -> Option<Next<'_>> {
         let rest = self.chunk.get(self.place..)?;
         let (head, rest) = rest.split_first_chunk::<9>()?;
         let (kind, length) = heading(head)?;

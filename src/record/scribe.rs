@@ -110,7 +110,7 @@ impl Scribe {
         self.written
     }
 
-    /// Bytes safely on disk, over all files.
+    /// Bytes written whole, over all files.
     pub(super) fn safe_bytes(&self) -> u64 {
         self.written.closed_bytes + self.sink.safe_bytes()
     }
@@ -255,7 +255,8 @@ impl Scribe {
             return Ok(());
         }
         let (path, file) = place::new_file(directory, stem, self.files.len() + 1)?;
-        let next = Sink::begin(path.clone(), file, &self.provenance)?;
+        let next = Sink::begin(path.clone(), file, &self.provenance);
+        let next = next.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
         let full = std::mem::replace(&mut self.sink, next);
         self.files.push(path);
         self.written.closed_bytes += full.finish()?;
@@ -279,8 +280,8 @@ impl Scribe {
     /// Ends it after an error: with its index where that can still be written, else cut to what is whole.
     pub(super) fn abandon(self, error: &RecordError) {
         match error {
-            RecordError::NoRoom { .. } => {
-                // The floor leaves room for the index. Had it not, the error at hand would still be the one to tell.
+            RecordError::NoRoom { .. } | RecordError::Create { .. } => {
+                // This file is in order. Were there no room for its index, the error at hand would still be the one to tell.
                 let _ = self.sink.finish();
             }
             _ => self.sink.abandon(),

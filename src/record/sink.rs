@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 pub(super) const METADATA: &str = "hapticd";
 /// Names of the attachments.
 pub(super) const ATTACHMENTS: [&str; 3] = ["scene.toml", "device.toml", "config.toml"];
-/// Most that gathers in memory when nobody flushes, bytes.
-const CHUNK_BYTES: u64 = 1 << 20;
+/// Bytes of messages after which a chunk is closed, also when nobody flushes.
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// A file being written.
 pub(super) struct Sink {
@@ -33,6 +33,9 @@ pub(super) struct Sink {
     path: PathBuf,
     channels: [u16; Topic::ALL.len()],
     sequence: u32,
+    /// Bytes of messages in the open chunk.
+    open_bytes: usize,
+    /// Up to here the file is a sequence of whole records.
     safe_bytes: u64,
 }
 
@@ -44,8 +47,8 @@ impl Sink {
         let options = WriteOptions::new()
             .profile("hapticd")
             .library(concat!("hapticd/", env!("CARGO_PKG_VERSION")))
-            .chunk_size(Some(CHUNK_BYTES))
-            // Chunks are put together in memory and written whole.
+            // Chunks are closed here, put together in memory and written whole.
+            .chunk_size(None)
             .disable_seeking(true);
         let begun = Writer::with_options(BufWriter::new(file), options).and_then(|mut writer| {
             let channels = prepare(&mut writer, provenance)?;
@@ -53,7 +56,8 @@ impl Sink {
             Ok((writer, channels))
         });
         let (writer, channels) = begun.map_err(|error| failed(reason(&error)))?;
-        let mut sink = Self { writer, file: again, path: path.clone(), channels, sequence: 0, safe_bytes: 0 };
+        let mut sink =
+            Self { writer, file: again, path: path.clone(), channels, sequence: 0, open_bytes: 0, safe_bytes: 0 };
         sink.flush()?;
         place::settle(&path);
         Ok(sink)
@@ -64,7 +68,7 @@ impl Sink {
         &self.path
     }
 
-    /// Bytes that are safely on disk.
+    /// Bytes that are out of our hands and whole.
     pub(super) fn safe_bytes(&self) -> u64 {
         self.safe_bytes
     }
@@ -74,23 +78,27 @@ impl Sink {
         let channel_id = self.channels[topic as usize];
         self.sequence = self.sequence.wrapping_add(1);
         let header = MessageHeader { channel_id, sequence: self.sequence, log_time: time_ns, publish_time: time_ns };
-        self.writer.write_to_known_channel(&header, data).map_err(|error| self.failed(&error))
+        self.writer.write_to_known_channel(&header, data).map_err(|error| self.failed(&error))?;
+        self.open_bytes += data.len();
+        if self.open_bytes >= CHUNK_BYTES { self.close_chunk() } else { Ok(()) }
+    }
+
+    /// Writes what gathered as one chunk; a kill does not lose it any more, a power cut may.
+    fn close_chunk(&mut self) -> Result<(), RecordError> {
+        self.open_bytes = 0;
+        self.writer.flush().map_err(|error| self.failed(&error))?;
+        self.safe_bytes = self.file.stream_position().map_err(|error| self.failed(&McapError::Io(error)))?;
+        Ok(())
     }
 
     /// Closes the chunk and waits until it is on disk.
     pub(super) fn flush(&mut self) -> Result<(), RecordError> {
-        self.writer.flush().map_err(|error| self.failed(&error))?;
-        self.sync().map_err(|error| self.failed(&McapError::Io(error)))?;
+        self.close_chunk()?;
+        self.file.sync_data().map_err(|error| self.failed(&McapError::Io(error)))?;
         // A file without a name is lost with the last handle on it.
         if self.file.metadata().is_ok_and(|facts| facts.nlink() == 0) {
             return Err(RecordError::Vanished { path: self.path.clone() });
         }
-        Ok(())
-    }
-
-    fn sync(&mut self) -> std::io::Result<()> {
-        self.file.sync_data()?;
-        self.safe_bytes = self.file.stream_position()?;
         Ok(())
     }
 

@@ -65,7 +65,7 @@ fn tick(index: u64, mut draw: impl FnMut() -> f64) -> TickRecord {
         faults: Faults::from_names(Faults::ALL.iter().skip(index as usize % 17).take(2).map(|(_, name)| *name)),
         state: [State::Disabled, State::Enabled, State::Paused, State::Fault][index as usize % 4],
         cause: crate::haptic::Trip::ALL.get(index as usize % 9).copied(),
-        homed: index % 2 == 0,
+        homed: index.is_multiple_of(2),
         buttons: u32::MAX - index as u32,
         gain: draw(),
         pose_device_handle,
@@ -406,4 +406,37 @@ fn every_message_is_as_its_schema_says() {
             assert!(wrong.is_empty(), "{name}: {wrong:?} in {text}");
         }
     }
+}
+
+#[test]
+fn a_page_shows_hostile_names_as_text_and_tells_what_went_wrong() {
+    let scratch = Scratch::new("page");
+    let path = scratch.0.join("page.mcap");
+    let evil = "</svg><script>alert('x')</script>";
+    let from = Provenance { scene_name: evil.into(), scene_text: evil.into(), ..provenance() };
+    let mut scribe = super::scribe::Scribe::in_file(&path, from, Vec::new()).expect("it starts");
+    let mut ticks = vec![TickRecord::empty(Pose::identity()); 50];
+    for (index, tick) in ticks.iter_mut().enumerate() {
+        tick.due = MonoNs(1_000_000 * (index as u64 + 1));
+    }
+    ticks[30].force.force.x = 5.0;
+    ticks[40].account.balance_min_j = -0.5;
+    ticks[45].cause = Some(crate::haptic::Trip::Halt);
+    ticks[45].state = State::Fault;
+    ticks.iter().try_for_each(|tick| scribe.tick(tick)).expect("it is written");
+    scribe.mark(evil).expect("it is written");
+    scribe.event(&serde_json::json!({ "kind": "phase", "name": evil }).to_string()).expect("it is written");
+    let result = serde_json::json!({ "kind": "result", "success": false, "reason": evil, "goals": [{ "name": evil }] });
+    scribe.event(&result.to_string()).expect("it is written");
+    scribe.finish().expect("it ends well");
+    let digest = report::Digest::read(&path).expect("it is read");
+    assert!(!digest.is_safe());
+    let verdict = digest.verdict();
+    for wanted in ["not achieved", "5.00 N was sent BEYOND", "5.0e-1 J MORE", "F06 halt"] {
+        assert!(verdict.contains(wanted), "{wanted}: {verdict}");
+    }
+    let page = report::page(&[digest]).expect("it is drawn");
+    assert!(!page.contains("<script") && page.contains("&lt;script"));
+    assert_eq!(page.matches("</svg>").count(), page.matches("<svg").count());
+    assert!(page.contains("verdict bad"));
 }

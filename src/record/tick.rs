@@ -109,3 +109,24 @@ pub(super) fn read(text: &[u8]) -> Option<TickRecord> {
         parameters,
     })
 }
+
+/// What of two ticks differs in a single bit, in words; `None` when nothing does.
+#[must_use]
+pub fn difference(one: &TickRecord, other: &TickRecord) -> Option<String> {
+    let (mut a, mut b) = (Json::default(), Json::default());
+    let (a, b) = (write(one, &mut a), write(other, &mut b));
+    if a == b {
+        return None;
+    }
+    // Equal numbers have equal texts and only they, so that the first text that differs names what does.
+    let [a, b] = [a, b].map(|text| serde_json::from_slice::<Value>(text).unwrap_or_default());
+    let fields = a.as_object().into_iter().flatten();
+    let found =
+        fields.filter_map(|(key, value)| Some((key, value, b.get(key)?))).find(|(_, value, again)| value != again);
+    Some(
+        found.map_or_else(
+            || "the sign of a zero".into(),
+            |(key, value, again)| format!("{key} was {value}, now {again}"),
+        ),
+    )
+}

@@ -14,22 +14,22 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const AGAIN: Duration = Duration::from_secs(3);
 
 /// A directory of its own, removed in the end.
-pub struct Place(pub PathBuf);
+pub(crate) struct Place(pub(crate) PathBuf);
 
 impl Place {
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("hapticd-run-{}-{name}", std::process::id()));
         std::fs::create_dir_all(path.join("scenes")).expect("a directory can be made");
         Self(path)
     }
 
     /// Writes a configuration with these lines, everything kept in this place; gives its path.
-    pub fn config(&self, more: &str) -> PathBuf {
+    pub(crate) fn config(&self, more: &str) -> PathBuf {
         let text = format!("format = \"hapticd-config/1\"\n[paths]\nscenes = \"scenes\"\nstate = \"state\"\n{more}\n");
         self.write("hapticd.toml", &text)
     }
 
-    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.0.join(name);
         std::fs::write(&path, text).expect("a file can be written");
         path
@@ -43,7 +43,7 @@ impl Drop for Place {
 }
 
 /// The program with arguments, not yet started.
-pub fn hapticd(arguments: &[&str], config: &Path) -> Command {
+pub(crate) fn hapticd(arguments: &[&str], config: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
     command.arg("run").arg("--config").arg(config).args(arguments).env_remove("HAPTICD_LOG");
     command.env_remove("NOTIFY_SOCKET").env_remove("JOURNAL_STREAM");
@@ -51,7 +51,7 @@ pub fn hapticd(arguments: &[&str], config: &Path) -> Command {
 }
 
 /// A running daemon, ended with the test.
-pub struct Daemon {
+pub(crate) struct Daemon {
     child: Child,
     log: Arc<Mutex<String>>,
     osc: SocketAddr,
@@ -61,11 +61,11 @@ pub struct Daemon {
 
 impl Daemon {
     /// Starts it on free ports and waits until it says where it listens.
-    pub fn start(config: &Path, arguments: &[&str]) -> Self {
+    pub(crate) fn start(config: &Path, arguments: &[&str]) -> Self {
         Self::spawn(hapticd(arguments, config).args(["--port", "0", "--query-port", "0", "--allow-no-rt"]))
     }
 
-    pub fn spawn(command: &mut Command) -> Self {
+    pub(crate) fn spawn(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the program starts");
         let log = Arc::new(Mutex::new(String::new()));
         let (lines, writer) = (BufReader::new(child.stderr.take().expect("piped")), Arc::clone(&log));
@@ -86,12 +86,12 @@ impl Daemon {
         daemon
     }
 
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         self.log.lock().expect("nobody panics with it").clone()
     }
 
     /// Waits until the log has this; gives the whole line.
-    pub fn wait_for_log(&self, text: &str) -> String {
+    pub(crate) fn wait_for_log(&self, text: &str) -> String {
         let mut found = None;
         wait(
             &format!("`{text}` in the log"),
@@ -104,13 +104,13 @@ impl Daemon {
         found.unwrap_or_default()
     }
 
-    pub fn send(&self, address: &str, arguments: &[OscType]) {
+    pub(crate) fn send(&self, address: &str, arguments: &[OscType]) {
         let message = OscMessage { addr: address.into(), args: arguments.to_vec() };
         let bytes = rosc::encoder::encode(&OscPacket::Message(message)).expect("it can be encoded");
         self.socket.send_to(&bytes, self.osc).expect("it can be sent");
     }
 
-    pub fn flood(&self, datagrams: usize) {
+    pub(crate) fn flood(&self, datagrams: usize) {
         let stranger = UdpSocket::bind("127.0.0.1:0").expect("a port is free");
         for n in 0..datagrams {
             // The system may run out of room: that is the flood.
@@ -139,7 +139,7 @@ impl Daemon {
     }
 
     /// Does something and waits for `done` or `fail`.
-    pub fn try_do(&self, address: &str, arguments: &[OscType]) -> Result<Vec<OscType>, (i32, String)> {
+    pub(crate) fn try_do(&self, address: &str, arguments: &[OscType]) -> Result<Vec<OscType>, (i32, String)> {
         self.ask(address, arguments, |message| {
             let (first, rest) = message.args.split_first()?;
             if *first != OscType::String(address.into()) {
@@ -153,7 +153,7 @@ impl Daemon {
         })
     }
 
-    pub fn must_do(&self, address: &str, arguments: &[OscType]) -> Vec<OscType> {
+    pub(crate) fn must_do(&self, address: &str, arguments: &[OscType]) -> Vec<OscType> {
         match self.try_do(address, arguments) {
             Ok(values) => values,
             Err(refused) => unreachable!("{address}: {refused:?}\n{}", self.log()),
@@ -161,20 +161,20 @@ impl Daemon {
     }
 
     /// A value, asked for by its address.
-    pub fn get(&self, address: &str) -> OscType {
+    pub(crate) fn get(&self, address: &str) -> OscType {
         self.ask(address, &[], |message| (message.addr == address).then(|| message.args.first().cloned()).flatten())
     }
 
-    pub fn get_text(&self, address: &str) -> String {
+    pub(crate) fn get_text(&self, address: &str) -> String {
         self.get(address).string().unwrap_or_default()
     }
 
-    pub fn wait_for_state(&self, state: &str) {
+    pub(crate) fn wait_for_state(&self, state: &str) {
         wait(state, || self.get_text("/hapticd/state") == state, || self.log());
     }
 
     /// The page at `path`, head and body.
-    pub fn http(&self, path: &str) -> String {
+    pub(crate) fn http(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(self.query).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("it can be set");
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.query).expect("it listens");
@@ -184,20 +184,20 @@ impl Daemon {
     }
 
     /// A figure of the metrics page.
-    pub fn figure(&self, name: &str) -> f64 {
+    pub(crate) fn figure(&self, name: &str) -> f64 {
         let page = self.http("/metrics");
         let line = page.lines().find(|line| line.split_once(' ').is_some_and(|(key, _)| key == name));
         let value = line.and_then(|line| line.rsplit(' ').next()).and_then(|text| text.parse().ok());
         value.unwrap_or_else(|| unreachable!("no {name} in\n{page}"))
     }
 
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
     }
 
     /// Waits for the end; gives the exit code.
-    pub fn code(&mut self) -> Option<i32> {
+    pub(crate) fn code(&mut self) -> Option<i32> {
         let log = Arc::clone(&self.log);
         let mut status = None;
         let child = &mut self.child;
@@ -212,7 +212,7 @@ impl Daemon {
         status.and_then(|status| status.code())
     }
 
-    pub fn is_running(&mut self) -> bool {
+    pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("it is a child").is_none()
     }
 }
@@ -225,7 +225,7 @@ impl Drop for Daemon {
 }
 
 /// Waits until `holds`; gives up with the log.
-pub fn wait(what: &str, mut holds: impl FnMut() -> bool, log: impl Fn() -> String) {
+pub(crate) fn wait(what: &str, mut holds: impl FnMut() -> bool, log: impl Fn() -> String) {
     let began = Instant::now();
     while !holds() {
         assert!(began.elapsed() < PATIENCE, "waited for {what}; the log:\n{}", log());

@@ -41,6 +41,20 @@ fn an_interrupt_while_enabled_ramps_down_and_ends_with_zero() {
 }
 
 #[test]
+fn a_second_signal_ends_at_once_what_does_not_end_by_itself() {
+    let place = Place::new("twice");
+    let mut command = hapticd(&["--port", "0", "--query-port", "0", "--allow-no-rt"], &place.config(""));
+    let mut daemon = Daemon::spawn(command.env("HAPTICD_STALL_AFTER", "0s"));
+    assert!(daemon.http("/healthz").contains("503"), "a loop that stands still is not well");
+    let (code, said) = daemon.try_do("/hapticd/start", &[]).expect_err("nobody is there to do it");
+    assert!(code == 503 && said.contains("within a second"), "{code} {said}");
+    daemon.signal("TERM");
+    daemon.wait_for_log("ending:");
+    daemon.signal("TERM");
+    assert_eq!(daemon.code(), Some(130), "{}", daemon.log());
+}
+
+#[test]
 fn bad_files_ports_in_use_and_missing_rights_are_said_with_the_way_out() {
     let place = Place::new("refusals");
     let taken = UdpSocket::bind("127.0.0.1:0").expect("a port is free");

@@ -2,15 +2,15 @@
 
 use super::finding::{Finding, Topic};
 use super::system::System;
-use crate::haptic::TickRecord;
+use crate::record::BYTES_PER_TICK;
 use std::path::Path;
 
 const SWAP: Topic =
     Topic { id: "swap", why: "Swap in use means that memory is short; fetching a page back can take many ticks." };
 const DISK: Topic = Topic { id: "disk", why: "A recording ends when the disk is full, usually in the best session." };
 
-/// One record per tick at 1 kHz, as large as in memory, bytes per second.
-const RECORDING_BYTES_PER_S: u64 = 1000 * size_of::<TickRecord>() as u64;
+/// A recording at 1 kHz, bytes per second.
+const RECORDING_BYTES_PER_S: u64 = 1000 * BYTES_PER_TICK;
 /// Recording time that should fit, hours: a long day in the lab.
 const RECORDING_HOURS_MIN: f64 = 8.0;
 

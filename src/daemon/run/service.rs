@@ -51,7 +51,7 @@ pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Usage(format!("the system gave no event loop: {error}")))?;
     let outcome = runtime.block_on(async { Service::new(options, &config, log, sockets, plant)?.serve().await });
-    if matches!(outcome, Err(Failure::Cut)) {
+    if matches!(outcome, Err(Failure::Cut | Failure::Hangs)) {
         runtime.shutdown_background();
     } else {
         runtime.shutdown_timeout(LAST_WRITES);

@@ -179,7 +179,10 @@ impl Supervisor {
         self.dials = settings::dials(&rig, self.works);
         (self.ticks, self.steps) = (RateMeter::default(), RateMeter::default());
         self.inherits_fault = self.state == State::Fault;
-        self.reason = None;
+        if self.inherits_fault {
+            // Otherwise a halt is on its way, and the new rig will tell of it.
+            self.reason = None;
+        }
         self.working = false;
         self.plan = plan;
         std::mem::replace(&mut self.rig, rig)

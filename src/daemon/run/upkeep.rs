@@ -97,7 +97,8 @@ impl Supervisor {
 
     /// Puts a new rig in the place of the old one. A fault stays latched.
     fn install(&mut self, plan: Plan, rig: Rig) -> Vec<Value> {
-        let latched = self.state == State::Fault;
+        // A halt that the old rig was told of, and that no tick has shown yet, must not be lost with it.
+        let latched = self.state == State::Fault || self.reason.is_some();
         if latched && plan.born_tripped.is_none() {
             rig.haptic.halt_switch().throw();
         }

@@ -35,12 +35,14 @@ pub(super) fn curves(
     let low = points().fold(0.0, |low: f64, (_, value, _)| low.min(value));
     let high = points().fold(0.0, |high: f64, (_, _, value)| high.max(value));
     let room = 0.08 * (high - low).max(1e-12);
-    let (low, high) = (if low < 0.0 { low - room } else { 0.0 }, high + room);
+    let rows = if moments.is_empty() { 1.0 } else { 2.0 };
+    let (low, high) = (if low < 0.0 { low - room } else { 0.0 }, high + rows * room);
     let mut text = String::new();
     {
         let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
             .margin(6)
+            .margin_right(28)
             .x_label_area_size(32)
             .y_label_area_size(62)
             .build_cartesian_2d(0.0..end, low..high)
@@ -56,10 +58,12 @@ pub(super) fn curves(
             .y_label_formatter(&number)
             .draw()
             .map_err(failed)?;
-        for (at, name) in moments.iter().take(PHASES_MAX) {
+        for (number, (at, name)) in moments.iter().take(PHASES_MAX).enumerate() {
             let line = [(*at, low), (*at, high)];
             chart.draw_series(LineSeries::new(line, BLACK.mix(0.3))).map_err(failed)?;
-            let label = Text::new((*name).to_string(), (*at, high), ("sans-serif", 11));
+            // In two rows, so that the names of short phases do not cover one another.
+            let row = high - (number % 2) as f64 * room;
+            let label = Text::new((*name).to_string(), (*at, row), ("sans-serif", 11));
             chart.plotting_area().draw(&label).map_err(failed)?;
         }
         for Curve { series, colour } in curves {
@@ -83,10 +87,12 @@ pub(super) fn lateness(all: &[&[u64; LATE_BINS]]) -> Result<String, String> {
         let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
             .margin(6)
+            .margin_right(28)
             .x_label_area_size(32)
             .y_label_area_size(62)
             .build_cartesian_2d((late_edge_us(0)..late_edge_us(LATE_BINS)).log_scale(), (0.5..2.0 * most).log_scale())
             .map_err(failed)?;
+        let number = |value: &f64| short(*value);
         chart
             .configure_mesh()
             .light_line_style(WHITE)
@@ -94,6 +100,8 @@ pub(super) fn lateness(all: &[&[u64; LATE_BINS]]) -> Result<String, String> {
             .x_desc("late by, µs")
             .y_desc("ticks")
             .label_style(FONT)
+            .x_label_formatter(&number)
+            .y_label_formatter(&number)
             .draw()
             .map_err(failed)?;
         for (bins, colour) in all.iter().zip(COLOURS.iter().cycle()) {
@@ -113,7 +121,7 @@ fn short(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
         "0".into()
-    } else if (1e-2..1e5).contains(&size) {
+    } else if (1e-2..2e6).contains(&size) {
         let text = format!("{value:.3}");
         text.trim_end_matches('0').trim_end_matches('.').to_string()
     } else {
