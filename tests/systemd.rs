@@ -6,6 +6,7 @@
 #[path = "clients/tools.rs"]
 mod tools;
 
+use hapticd::daemon::run::CONFIG_PATH;
 use hapticd::files::config::Config;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -216,10 +217,12 @@ fn rights_and_places_are_those_the_code_asks_for() {
         assert!(text(page).contains(&format!("LimitRTPRIO={priority}")), "{page}");
     }
     assert_eq!(single(&unit, "ExecStart"), "/usr/local/bin/hapticd run");
+    let (known, said) = run(Command::new(env!("CARGO_BIN_EXE_hapticd")).args(["run", "--help"]));
+    assert!(known, "{said}");
     let state = format!("/var/lib/{}", single(&unit, "StateDirectory"));
     assert!(text("docs/doctor.md").contains(&format!("`{state}`")), "doctor looks for room where recordings go");
     assert!(text(USERS).contains(&state), "the user's home is the state directory");
-    assert_eq!(single(&unit, "ConfigurationDirectory"), "hapticd");
+    assert_eq!(format!("/etc/{}/hapticd.toml", single(&unit, "ConfigurationDirectory")), CONFIG_PATH);
 }
 
 #[test]

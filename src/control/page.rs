@@ -38,7 +38,7 @@ datagram longer than 1472 bytes is cut.
 whatever it was; `/hapticd/ping` will do. A client is the address its answers go to. There may be 64, each with 16 streams
 and 4000 samples a second, all together 16,000.
 
-**Streams** carry at most one sample every 2 ms or so, always the newest. `sequence` counts what was due: a gap is a sample
+**Streams** carry at most one sample a millisecond or so, always the newest. `sequence` counts what was due: a gap is a sample
 that was skipped or lost. `seconds` and `nanoseconds` say when it was true, on the daemon's clock, as two whole numbers
 because no single-precision number is fine enough. The address of a stream without arguments asks for one sample.
 

@@ -96,6 +96,7 @@ def finish(daemon, control, counts, settled_kb, seconds):
     print(json.dumps({**figures, "state": status[0], "overruns": status[6], "late_p999_us": round(status[5])}))
     expect(growth_kb < GROWTH_KB, f"memory grew by {growth_kb} kB")
     for stream, rate in zip(STREAMS, RATES_HZ):
+        # Half is loose on purpose: a busy machine loses samples, a stream that was cut off loses them all.
         expect(rates[stream] > rate / 2, f"{stream} came at {rates[stream]} Hz, not at {rate}")
 
 

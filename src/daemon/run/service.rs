@@ -1,4 +1,4 @@
-//! The daemon's loop: sockets, signals and systemd on one thread, a poll of hub and plant every two milliseconds.
+//! The daemon's loop: sockets, signals and systemd on one thread, a poll of hub and plant every millisecond.
 //!
 //! Thread: control.
 //!
@@ -26,8 +26,8 @@ use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
-/// Time between two polls.
-const BEAT: Duration = Duration::from_millis(2);
+/// Time between two polls: that of the fastest stream, because a poll sends one sample of each.
+const BEAT: Duration = Duration::from_millis(1);
 /// Longest time for ramp-down and the end of all threads.
 const FAREWELL: Duration = Duration::from_secs(3);
 /// Time for files that are being written when the daemon ends.
@@ -170,7 +170,8 @@ impl Service {
     /// The loop.
     async fn serve(mut self) -> Result<(), Failure> {
         let mut beat = tokio::time::interval(BEAT);
-        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // On the grid: a poll that comes late must not put off all later ones.
+        beat.set_missed_tick_behavior(MissedTickBehavior::Skip);
         while !self.plant.has_lost_its_loop() {
             tokio::select! {
                 biased;
