@@ -12,6 +12,7 @@ mod page;
 pub mod plant;
 mod rate;
 mod reply;
+mod rows;
 mod schedule;
 mod stream;
 pub mod table;
