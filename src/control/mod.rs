@@ -19,6 +19,7 @@ pub mod query;
 mod query_tests;
 mod rate;
 mod reply;
+mod rows;
 mod schedule;
 mod stream;
 pub mod table;

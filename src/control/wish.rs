@@ -231,7 +231,8 @@ fn accept(given: &Received, dial: &Dial, entry: &Entry) -> Result<Value, Refused
     }
 }
 
-/// The number within its bounds. A bound in single precision may lie a rounding outside; it is taken for the bound itself.
+/// The number within its bounds. A bound in single precision may lie a rounding outside; it is taken for the bound
+/// itself.
 fn in_range(given: &Received, number: f64, least: f64, most: f64) -> Option<f64> {
     if (least..=most).contains(&number) {
         return Some(number);
