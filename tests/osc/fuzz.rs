@@ -2,6 +2,7 @@
 //! and by `examples/osc_fuzz.rs`.
 
 use crate::plant::{FakePlant, fault};
+use hapticd::control::access::Access;
 use hapticd::control::osc::{LONGEST_SENT, Ntp};
 use hapticd::control::table::{Argument, ENTRIES, Type, Verb};
 use hapticd::control::{Hub, HubSettings, Outbox};
@@ -104,8 +105,7 @@ impl Range {
     pub(crate) fn new() -> Self {
         let network = |text: &str| vec![text.parse().expect("a network")];
         let settings = HubSettings {
-            controllers: network("10.1.0.0/16"),
-            observers: network("10.2.0.0/16"),
+            access: Access { allow: network("10.1.0.0/16"), read_only: network("10.2.0.0/16") },
             raw_force: true,
             own_port: 9740,
             ..HubSettings::default()
