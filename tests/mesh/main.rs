@@ -4,6 +4,7 @@ mod checks;
 mod distance;
 mod files;
 mod mass;
+mod no_heap;
 mod parts;
 mod sample;
 mod solids;

@@ -44,7 +44,7 @@ pub enum MeshError {
         vertex: usize,
     },
     /// More than an index can count.
-    #[error("more vertices or triangles than 4 billion: reduce the mesh")]
+    #[error("more than a billion vertices or triangles: reduce the mesh")]
     TooLarge,
     /// A binary STL file that ends before its triangles do.
     #[error(

@@ -26,7 +26,8 @@
 //! the point, are looked at.
 //!
 //! Cheap bounds come first: every |u| of interest has `r sin |u| ≤ d₀`, `d₀` being the distance to the profile in the
-//! point's own half-plane, so a piece is at least its distance there less `k asin(d₀/r)` away; most pieces end here.
+//! point's own half-plane, so a piece is at least its distance there less `k asin(d₀/r) ≤ k (π/2) d₀/r` away; most
+//! pieces end here.
 //!
 //! **Error.** Steps stop when they move `u` by less than 1e-13; Newton then is off by its square, and a point of the
 //! surface off by `r δu` is farther than the nearest by at most that much. What remains is rounding of coordinates:
@@ -58,6 +59,15 @@ struct Asked {
     r: f64,
     /// Along the axis from the middle of the nearest ridge.
     s: f64,
+}
+
+/// What the surface is made of beside the strips of crest and root.
+#[derive(Clone, Copy)]
+enum Piece {
+    /// A flank, `from` along the axis from the point to where its line would meet the axis.
+    Flank { rising: bool, from: f64 },
+    /// An edge of the upper or lower flank of a ridge, `from` along the axis from the point.
+    Edge { lower: bool, radius: f64, from: f64 },
 }
 
 /// A point of the surface: square of the distance, turn, way to it, and the outward normal `(ρ, φ, z)` of a bolt there.
@@ -116,107 +126,103 @@ impl ThreadSurface {
     }
 
     fn nearest(&self, p: &Asked) -> Found {
-        let ThreadProfile { pitch, major_radius: major, minor_radius: minor, .. } = self.profile;
-        // The edges, and how far they are in the half-plane of the point.
-        let near = |at: f64, radius: f64| {
-            let c = at - p.s - pitch * ((at - p.s) / pitch).round();
-            (c, radius, c.hypot(p.r - radius))
-        };
-        let edges =
-            [near(self.crest, major), near(-self.crest, major), near(self.foot, minor), near(-self.foot, minor)];
-        let strip = if p.s.abs() <= self.crest {
-            (p.r - major).abs()
-        } else if p.s.abs() >= self.foot {
-            (p.r - minor).abs()
-        } else {
-            f64::INFINITY
-        };
-        let (line, flank) = self.flank_in_plane(p);
-        // The distance in the half-plane; the true one is at most that.
-        let first = edges.iter().map(|e| e.2).fold(strip.min(flank), f64::min);
-        // How much nearer a piece can be than it is in the half-plane.
-        let slack = if first < p.r { self.k * (first / p.r).asin() } else { f64::INFINITY };
-
+        let ThreadProfile { major_radius: major, minor_radius: minor, .. } = self.profile;
         let mut best = Found { square: f64::INFINITY, away: Vec3::zeros(), u: 0.0, smooth: true, normal: Vec3::x() };
-        if strip.is_finite() {
-            let radius = if p.s.abs() <= self.crest { major } else { minor };
-            best = Found { square: strip * strip, away: Vec3::x() * (p.r - radius), ..best };
+        if p.s.abs() <= self.crest || p.s.abs() >= self.foot {
+            let out = p.r - if p.s.abs() <= self.crest { major } else { minor };
+            best = Found { square: out * out, away: Vec3::x() * out, ..best };
         }
-        if line - slack <= first {
-            for rising in [false, true] {
-                for found in self.on_flank(p, rising).into_iter().flatten() {
-                    if found.square < best.square {
-                        best = found;
-                    }
-                }
-            }
-        }
-        for (index, (c, radius, bound)) in edges.into_iter().enumerate() {
-            let reach = bound - slack;
-            if reach <= 0.0 || reach * reach < best.square {
-                let found = self.on_edge(p, c, radius, index % 2 == 1);
-                if found.square < best.square {
-                    best = found;
-                }
+        let pieces = self.pieces(p);
+        let (first, square) = pieces
+            .iter()
+            .map(|piece| piece.1)
+            .enumerate()
+            .fold((0, f64::INFINITY), |least, (k, square)| if square < least.1 { (k, square) } else { least });
+        // The true distance is at most that in the half-plane; that gives how much nearer than there a piece can be.
+        let share = square.min(best.square).sqrt() / p.r;
+        let slack = if share < 1.0 { self.k * share * FRAC_PI_2 } else { f64::INFINITY };
+        best = self.nearer(best, p, &pieces[first].0);
+        for (k, (piece, square)) in pieces.iter().enumerate() {
+            let reach = best.square.sqrt() + slack;
+            if k != first && *square <= reach * reach {
+                best = self.nearer(best, p, piece);
             }
         }
         best
     }
 
-    /// Distance to the lines of the flanks in the half-plane of the point, first as if they did not end, then to the
-    /// flanks themselves where the foot lies on one.
-    fn flank_in_plane(&self, p: &Asked) -> (f64, f64) {
-        let ThreadProfile { pitch, major_radius: major, minor_radius: minor, .. } = self.profile;
-        let to_line = |t: f64, side: f64| {
-            let w = side * self.crest - p.s + t * (p.r - major);
-            let w = w - pitch * (w / pitch).round();
-            let foot = p.r - t * w / (1.0 + t * t);
-            let line = w.abs() / (1.0 + t * t).sqrt();
-            (line, if foot >= minor && foot <= major { line } else { f64::INFINITY })
+    fn nearer(&self, best: Found, p: &Asked, piece: &Piece) -> Found {
+        let found = match *piece {
+            Piece::Flank { rising, from } => self.on_flank(p, rising, from),
+            Piece::Edge { lower, radius, from } => Some(self.on_edge(p, from, radius, lower)),
         };
-        let (falling, rising) = (to_line(self.slope(), 1.0), to_line(-self.slope(), -1.0));
-        (falling.0.min(rising.0), falling.1.min(rising.1))
+        found.filter(|found| found.square < best.square).unwrap_or(best)
     }
 
-    /// `dσ/dρ` of the flank that falls towards greater z.
-    fn slope(&self) -> f64 {
-        -(self.foot - self.crest) / (self.profile.major_radius - self.profile.minor_radius)
-    }
-
-    /// The points of the flank above and below `p` where the way to it is square to the surface, if they lie between
-    /// crest and root. `rising`: the flank on the lower side of a ridge.
-    fn on_flank(&self, p: &Asked, rising: bool) -> [Option<Found>; 2] {
+    /// The flanks above and below the point and the four edges, each with the square of its distance in the half-plane.
+    fn pieces(&self, p: &Asked) -> [(Piece, f64); 8] {
         let ThreadProfile { pitch, major_radius: major, minor_radius: minor, .. } = self.profile;
-        let (t, side) = if rising { (-self.slope(), -1.0) } else { (self.slope(), 1.0) };
+        let flank = |rising: bool, turn: f64| {
+            let (t, side) = self.slope_of(rising);
+            let offset = side * self.crest - t * major - p.s;
+            // Along the axis from the point to the line of the flank.
+            let w = offset + t * p.r;
+            let w = w - pitch * (w / pitch).floor() - turn * pitch;
+            let rho = (p.r - t * w / (1.0 + t * t)).clamp(minor, major);
+            let (dr, dw) = (rho - p.r, w + t * (rho - p.r));
+            (Piece::Flank { rising, from: w - t * p.r }, dr * dr + dw * dw)
+        };
+        let edge = |lower: bool, at: f64, radius: f64| {
+            let from = if lower { -at } else { at } - p.s;
+            let from = from - pitch * (from / pitch).round();
+            (Piece::Edge { lower, radius, from }, from * from + (p.r - radius) * (p.r - radius))
+        };
+        [
+            flank(false, 0.0),
+            flank(false, 1.0),
+            flank(true, 0.0),
+            flank(true, 1.0),
+            edge(false, self.crest, major),
+            edge(true, self.crest, major),
+            edge(false, self.foot, minor),
+            edge(true, self.foot, minor),
+        ]
+    }
+
+    /// `dσ/dρ` of a flank, and the side of the ridge it is on: 1 above, −1 below, where it rises with z.
+    fn slope_of(&self, rising: bool) -> (f64, f64) {
+        let slope = (self.foot - self.crest) / (self.profile.major_radius - self.profile.minor_radius);
+        if rising { (slope, -1.0) } else { (-slope, 1.0) }
+    }
+
+    /// The point of the flank `σ − s = a + t ρ` where the way to it is square to the surface, if there is one between
+    /// crest and root.
+    fn on_flank(&self, p: &Asked, rising: bool, a: f64) -> Option<Found> {
+        let (t, side) = self.slope_of(rising);
         let (r, k) = (p.r, self.k);
-        let offset = side * self.crest - t * major - p.s;
-        // From the point along the axis to the line above it.
-        let above = (offset + t * r).rem_euclid(pitch) - t * r;
-        [above, above - pitch].map(|a| {
-            let mut u = 0.0;
-            for _ in 0..STEPS_MAX {
-                let (sin, cos) = f64::sin_cos(u);
-                let c = a + k * u;
-                let value = r * sin * (r * cos - t * c) + k * (c + t * r * cos);
-                let slope = r * r * (cos * cos - sin * sin) - r * t * (cos * c + 2.0 * k * sin) + k * k;
-                let step = value / slope;
-                // Far from the surface there may be no zero; then an edge or a strip is nearest.
-                if !(step.abs() < FRAC_PI_2) {
-                    return None;
-                }
-                u -= step;
-                if step.abs() < STEP_LAST {
-                    break;
-                }
-            }
-            let (sin, cos) = u.sin_cos();
+        let mut u = 0.0;
+        for _ in 0..STEPS_MAX {
+            let (sin, cos) = f64::sin_cos(u);
             let c = a + k * u;
-            let rho = (r * cos - t * c) / (1.0 + t * t);
-            let away = Vec3::new(r - rho * cos, -rho * sin, -(c + t * rho));
-            let normal = Vec3::new(-t * rho, -k, rho) * (side / (k * k + rho * rho * (1.0 + t * t)).sqrt());
-            let inside = rho >= minor && rho <= major && u.abs() < FRAC_PI_2;
-            inside.then_some(Found { square: away.norm_squared(), away, u, smooth: true, normal })
-        })
+            let value = r * sin * (r * cos - t * c) + k * (c + t * r * cos);
+            let slope = r * r * (cos * cos - sin * sin) - r * t * (cos * c + 2.0 * k * sin) + k * k;
+            let step = value / slope;
+            // Far from the surface there may be no zero; then an edge or a strip is nearest.
+            if !(step.abs() < FRAC_PI_2) {
+                return None;
+            }
+            u -= step;
+            if step.abs() < STEP_LAST {
+                break;
+            }
+        }
+        let (sin, cos) = u.sin_cos();
+        let c = a + k * u;
+        let rho = (r * cos - t * c) / (1.0 + t * t);
+        let away = Vec3::new(r - rho * cos, -rho * sin, -(c + t * rho));
+        let normal = Vec3::new(-t * rho, -k, rho) * (side / (k * k + rho * rho * (1.0 + t * t)).sqrt());
+        let inside = rho >= self.profile.minor_radius && rho <= self.profile.major_radius && u.abs() < FRAC_PI_2;
+        inside.then_some(Found { square: away.norm_squared(), away, u, smooth: true, normal })
     }
 
     /// The nearest point of the helix of radius `radius`, `c` along the axis from the point in its own half-plane.
@@ -237,7 +243,7 @@ impl ThreadSurface {
         let (sin, cos) = u.sin_cos();
         let away = Vec3::new(p.r - radius * cos, -radius * sin, -(c + k * u));
         // Half-way between the strip's normal and the flank's.
-        let (t, side) = if lower { (-self.slope(), -1.0) } else { (self.slope(), 1.0) };
+        let (t, side) = self.slope_of(lower);
         let flank = Vec3::new(-t * radius, -k, radius) * side;
         let normal = (flank.normalize() + Vec3::x()).normalize();
         Found { square: away.norm_squared(), away, u, smooth: false, normal }
