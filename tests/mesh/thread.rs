@@ -79,14 +79,22 @@ fn searched(profile: &ThreadProfile, p: &Vec3) -> f64 {
     best.sqrt()
 }
 
-/// A point near the thread, mostly; sometimes anywhere, the axis included.
+/// A point near the thread, mostly; sometimes anywhere, the axis included; sometimes as far from root as from flank,
+/// where the distance in the half-plane takes the wrong one for the nearer.
 fn about(profile: &ThreadProfile, random: &mut Random) -> Vec3 {
-    let r = match random.bits() % 8 {
-        0 => 2.0 * profile.major_radius * random.uniform(),
-        _ => profile.minor_radius + (profile.major_radius - profile.minor_radius) * (3.0 * random.uniform() - 1.0),
+    let (angle, turns) = (TAU * random.uniform(), (8.0 * random.uniform()).floor() - 4.0);
+    let depth = profile.major_radius - profile.minor_radius;
+    let (r, s) = match random.bits() % 8 {
+        0 => (2.0 * profile.major_radius * random.uniform(), profile.pitch * random.uniform()),
+        1 => {
+            let up = (0.5 * profile.pitch - profile.foot_half_width()) * random.uniform();
+            let aside = 1.0 + 0.01 * (random.uniform() - 0.5);
+            (profile.minor_radius + 3.0_f64.sqrt() * up * aside, profile.foot_half_width() + up)
+        }
+        _ => (profile.minor_radius + depth * (3.0 * random.uniform() - 1.0), profile.pitch * random.uniform()),
     };
-    let (angle, z) = (TAU * random.uniform(), profile.pitch * (8.0 * random.uniform() - 4.0));
-    Vec3::new(r * angle.cos(), r * angle.sin(), z)
+    let lead = if profile.hand == Hand::Right { angle } else { -angle } * profile.pitch / TAU;
+    Vec3::new(r * angle.cos(), r * angle.sin(), s + profile.pitch * turns + lead)
 }
 
 /// The same point of a left-hand thread's mirror image.

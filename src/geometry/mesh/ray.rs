@@ -47,11 +47,15 @@ impl Ray {
     fn meets(&self, bounds: &Aabb, limit: f64) -> bool {
         let (mut enter, mut leave) = (0.0_f64, limit);
         for k in 0..3 {
-            let (s, t) = (
-                (bounds.min[k] - self.origin[k]) * self.inverse[k],
-                (bounds.max[k] - self.origin[k]) * self.inverse[k],
-            );
-            // `max` and `min` pass over a NaN, which comes from a ray in the plane of a side.
+            let (low, high) = (bounds.min[k] - self.origin[k], bounds.max[k] - self.origin[k]);
+            if !self.inverse[k].is_finite() {
+                // Along this axis the ray stays where it is.
+                if low > 0.0 || high < 0.0 {
+                    return false;
+                }
+                continue;
+            }
+            let (s, t) = (low * self.inverse[k], high * self.inverse[k]);
             enter = enter.max(s.min(t));
             leave = leave.min(s.max(t) * (1.0 + 1e-14));
         }
