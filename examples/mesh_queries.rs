@@ -4,8 +4,8 @@
 //! cargo run --release --example mesh_queries
 //! ```
 //!
-//! Asks a tree over 5,000 triangles and over many more, cold and with the last triangle as a hint, and the exact surface
-//! of the thread, at the vertices of the nut as it turns.
+//! Asks a tree over 5,000 triangles and over many more, cold and with the last triangle as a hint, and the exact
+//! surface of the thread, at the vertices of the nut as it turns.
 
 use std::error::Error;
 use std::f64::consts::TAU;
@@ -27,7 +27,7 @@ fn ask(name: &str, nodes: &[Vec3], mut distance: impl FnMut(usize, &Vec3) -> f64
     let mut least = f64::INFINITY;
     for step in 0..STEPS {
         let turn = TAU * step as f64 / STEPS as f64;
-        // Turned in by one pitch, 0.1 mm off the axis: the parts overlap a little.
+        // Turned in by one pitch, 0.1 mm off the axis.
         let pose = Pose::new(Vec3::new(1e-4, 0.0, 0.01 + 0.005 * turn / TAU), Vec3::z() * turn);
         for (k, v) in nodes.iter().enumerate() {
             least = least.min(distance(k, &(pose.rotation * v + pose.translation.vector)));

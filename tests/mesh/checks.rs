@@ -53,7 +53,7 @@ fn a_hole_is_counted_by_its_edges_and_placed() {
     let [MeshFault::OpenEdges { count: 4, ends, .. }] = &found[..] else { panic!("{found:?}") };
     assert!(ends.iter().all(|p| p.x == -0.01), "the face that went was that of −x: {ends:?}");
     let message = found[0].to_string();
-    assert!(message.starts_with("4 open edges, the first on triangle") && message.contains("-0.010000"), "{message}");
+    assert!(message.starts_with("open edges: 4, the first on triangle") && message.contains("-0.010000"), "{message}");
     assert!(MeshSurface::new(open).is_err(), "no distance without an inside");
 }
 

@@ -28,8 +28,7 @@ pub struct Checks {
 pub enum MeshFault {
     /// Edges with a triangle on one side only.
     #[error(
-        "{count} open edges, the first on triangle {triangle} between {}: \
-         close the gap, or weld with a tolerance",
+        "open edges: {count}, the first on triangle {triangle} between {}; close the gap, or weld with a tolerance",
         place(.ends)
     )]
     OpenEdges {
@@ -42,8 +41,7 @@ pub enum MeshFault {
     },
     /// Edges with more than two triangles.
     #[error(
-        "{count} edges with more than two triangles, the first on triangle {triangle} between {}: \
-         remove inner walls",
+        "edges with more than two triangles: {count}, the first on triangle {triangle} between {}; remove inner walls",
         place(.ends)
     )]
     CrowdedEdges {
@@ -56,7 +54,7 @@ pub enum MeshFault {
     },
     /// Neighbours that disagree which side is out.
     #[error(
-        "{count} edges where neighbours face opposite ways, the first between triangles {} and {}: \
+        "edges where neighbours face opposite ways: {count}, the first between triangles {} and {}; \
          orient the faces alike",
         .triangles[0], .triangles[1]
     )]
@@ -68,7 +66,7 @@ pub enum MeshFault {
     },
     /// Vertices where several surfaces touch in a point.
     #[error(
-        "{count} vertices where surfaces touch in one point only, the first is vertex {vertex} at {}: \
+        "vertices where surfaces touch in one point only: {count}, the first is vertex {vertex} at {}; \
          pull them apart",
         point(.at)
     )]
@@ -82,7 +80,7 @@ pub enum MeshFault {
     },
     /// Closed shells whose outside is inside.
     #[error(
-        "{count} shells are inside out, the first holds triangle {triangle} and has a volume of {volume:.3e} m³: \
+        "shells inside out: {count}, the first holds triangle {triangle} and has a volume of {volume:.3e} m³; \
          flip their faces"
     )]
     InsideOut {
@@ -95,7 +93,7 @@ pub enum MeshFault {
     },
     /// Triangles without area.
     #[error(
-        "{count} triangles without area, the first is triangle {triangle} at {}: \
+        "triangles without area: {count}, the first is triangle {triangle} at {}; \
          remove them, or weld with a tolerance",
         point(.at)
     )]
@@ -108,7 +106,9 @@ pub enum MeshFault {
         at: Vec3,
     },
     /// Triangles with the same three vertices as another.
-    #[error("{count} triangles are there twice, the first is triangle {triangle}, the same as {same_as}: remove them")]
+    #[error(
+        "triangles that are there twice: {count}, the first is triangle {triangle}, the same as {same_as}; remove them"
+    )]
     Duplicate {
         /// How many.
         count: usize,
@@ -119,7 +119,7 @@ pub enum MeshFault {
     },
     /// Triangles that cut through each other.
     #[error(
-        "{count} pairs of triangles cut through each other, the first are {} and {} at {}: \
+        "pairs of triangles that cut through each other: {count}, the first are {} and {} at {}; \
          unite the solids",
         .triangles[0], .triangles[1], point(.at)
     )]
@@ -181,7 +181,7 @@ impl MeshReport {
 impl fmt::Display for MeshReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_sound() {
-            return write!(f, "a closed mesh of {} shells", self.shells);
+            return write!(f, "a closed mesh, shells: {}", self.shells);
         }
         let lines: Vec<String> = self.faults.iter().map(ToString::to_string).collect();
         write!(f, "{}", lines.join("\n"))

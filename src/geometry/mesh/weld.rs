@@ -16,6 +16,7 @@ pub enum Weld {
     /// Those with equal coordinates (−0 equals 0).
     Exact,
     /// Those within this many metres of one that came before. Triangles that shrink to an edge or a point are dropped.
+    /// Less than 1e-12, or no number at all, means [`Weld::Exact`].
     Within(f64),
 }
 

@@ -103,8 +103,8 @@ impl Bolt {
     }
 }
 
-/// The exact surface of a bolt: the endless thread cut by planes and a cone, the head added. Inside and next to the
-/// surface away from the rims the distance is exact; beyond a rim it is too small, never too large.
+/// The exact surface of a bolt: the endless thread cut by planes and a cone, the head added. The distance is exact next
+/// to a face and inside; beyond a rim, and inside where head and thread join, it is nearer to zero than it should be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoltSurface {
     bolt: Bolt,

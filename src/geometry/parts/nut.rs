@@ -81,8 +81,8 @@ impl Nut {
     }
 }
 
-/// The exact surface of a nut: its body cut by the endless thread, planes and cones. Inside and next to the surface
-/// away from the rims the distance is exact; beyond a rim it is too small, never too large.
+/// The exact surface of a nut: its body cut by the endless thread, planes and cones. The distance is exact next to a
+/// face and inside; beyond a rim it is nearer to zero than it should be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NutSurface {
     nut: Nut,
