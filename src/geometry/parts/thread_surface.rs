@@ -44,6 +44,9 @@ const STEPS_MAX: usize = 40;
 /// A step that moves less, rad, is the last.
 const STEP_LAST: f64 = 1e-13;
 
+/// Share of the radius that rounding may move a piece by. Normal value: thousands of roundings; it costs nothing.
+const ROUND_OFF: f64 = 1e-12;
+
 /// The surface of a thread that goes on for ever along z.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThreadSurface {
@@ -52,6 +55,10 @@ pub struct ThreadSurface {
     k: f64,
     crest: f64,
     foot: f64,
+    /// `dσ/dρ` of the lower flank.
+    slope: f64,
+    /// `1/(1 + slope²)`.
+    steepness: f64,
 }
 
 /// The point asked about, in its own half-plane.
@@ -82,6 +89,18 @@ struct Found {
     normal: Vec3,
 }
 
+/// Sine and cosine. Turns from the half-plane of the point are small next to the surface, and there the series is exact
+/// to the last digit: the first terms left out are u⁹/9! and u¹⁰/10!, 1e-17 and less.
+fn sin_cos(u: f64) -> (f64, f64) {
+    if u.abs() > 0.05 {
+        return u.sin_cos();
+    }
+    let q = u * u;
+    let sin = u * (1.0 - q / 6.0 * (1.0 - q / 20.0 * (1.0 - q / 42.0)));
+    let cos = 1.0 - q / 2.0 * (1.0 - q / 12.0 * (1.0 - q / 30.0 * (1.0 - q / 56.0)));
+    (sin, cos)
+}
+
 impl ThreadSurface {
     /// The surface of a profile.
     ///
@@ -90,7 +109,8 @@ impl ThreadSurface {
     pub fn new(profile: ThreadProfile) -> Result<Self, super::PartError> {
         profile.check()?;
         let (crest, foot) = (profile.crest_half_width(), profile.foot_half_width());
-        Ok(Self { profile, k: profile.pitch / TAU, crest, foot })
+        let slope = (foot - crest) / (profile.major_radius - profile.minor_radius);
+        Ok(Self { profile, k: profile.pitch / TAU, crest, foot, slope, steepness: 1.0 / (1.0 + slope * slope) })
     }
 
     /// The profile.
@@ -115,7 +135,7 @@ impl ThreadSurface {
             let v = out * v.x + around * v.y + Vec3::z() * v.z;
             Vec3::new(v.x, mirror * v.y, v.z)
         };
-        let (sin, cos) = found.u.sin_cos();
+        let (sin, cos) = sin_cos(found.u);
         let n = &found.normal;
         let there = Vec3::new(n.x * cos - n.y * sin, n.x * sin + n.y * cos, n.z);
         let of_bolt =
@@ -133,18 +153,12 @@ impl ThreadSurface {
             best = Found { square: out * out, away: Vec3::x() * out, ..best };
         }
         let pieces = self.pieces(p);
-        let (first, square) = pieces
-            .iter()
-            .map(|piece| piece.1)
-            .enumerate()
-            .fold((0, f64::INFINITY), |least, (k, square)| if square < least.1 { (k, square) } else { least });
         // The true distance is at most that in the half-plane; that gives how much nearer than there a piece can be.
-        let share = square.min(best.square).sqrt() / p.r;
-        let slack = if share < 1.0 { self.k * share * FRAC_PI_2 } else { f64::INFINITY };
-        best = self.nearer(best, p, &pieces[first].0);
-        for (k, (piece, square)) in pieces.iter().enumerate() {
-            let reach = best.square.sqrt() + slack;
-            if k != first && *square <= reach * reach {
+        let square = pieces.iter().map(|piece| piece.1).fold(best.square, f64::min);
+        let (most, r) = (square.sqrt(), p.r);
+        let reach = if most < r { most + self.k * FRAC_PI_2 * most / r + ROUND_OFF * r } else { f64::INFINITY };
+        for (piece, square) in &pieces {
+            if *square <= reach * reach {
                 best = self.nearer(best, p, piece);
             }
         }
@@ -162,26 +176,37 @@ impl ThreadSurface {
     /// The flanks above and below the point and the four edges, each with the square of its distance in the half-plane.
     fn pieces(&self, p: &Asked) -> [(Piece, f64); 8] {
         let ThreadProfile { pitch, major_radius: major, minor_radius: minor, .. } = self.profile;
-        let flank = |rising: bool, turn: f64| {
+        // Along the axis from the point to the line of the flank above it.
+        let above = |rising: bool| {
             let (t, side) = self.slope_of(rising);
-            let offset = side * self.crest - t * major - p.s;
-            // Along the axis from the point to the line of the flank.
-            let w = offset + t * p.r;
-            let w = w - pitch * (w / pitch).floor() - turn * pitch;
-            let rho = (p.r - t * w / (1.0 + t * t)).clamp(minor, major);
+            let w = side * self.crest - p.s + t * (p.r - major);
+            w - pitch * (w / pitch).floor()
+        };
+        let flank = |rising: bool, w: f64| {
+            let (t, _) = self.slope_of(rising);
+            let rho = (p.r - t * w * self.steepness).clamp(minor, major);
             let (dr, dw) = (rho - p.r, w + t * (rho - p.r));
             (Piece::Flank { rising, from: w - t * p.r }, dr * dr + dw * dw)
         };
         let edge = |lower: bool, at: f64, radius: f64| {
+            // Both lie within half a pitch of the middle of a ridge, so one step brings it to the nearest turn.
             let from = if lower { -at } else { at } - p.s;
-            let from = from - pitch * (from / pitch).round();
+            let half = 0.5 * pitch;
+            let from = if from > half {
+                from - pitch
+            } else if from < -half {
+                from + pitch
+            } else {
+                from
+            };
             (Piece::Edge { lower, radius, from }, from * from + (p.r - radius) * (p.r - radius))
         };
+        let (falling, rising) = (above(false), above(true));
         [
-            flank(false, 0.0),
-            flank(false, 1.0),
-            flank(true, 0.0),
-            flank(true, 1.0),
+            flank(false, falling),
+            flank(false, falling - pitch),
+            flank(true, rising),
+            flank(true, rising - pitch),
             edge(false, self.crest, major),
             edge(true, self.crest, major),
             edge(false, self.foot, minor),
@@ -191,8 +216,7 @@ impl ThreadSurface {
 
     /// `dσ/dρ` of a flank, and the side of the ridge it is on: 1 above, −1 below, where it rises with z.
     fn slope_of(&self, rising: bool) -> (f64, f64) {
-        let slope = (self.foot - self.crest) / (self.profile.major_radius - self.profile.minor_radius);
-        if rising { (slope, -1.0) } else { (-slope, 1.0) }
+        if rising { (self.slope, -1.0) } else { (-self.slope, 1.0) }
     }
 
     /// The point of the flank `σ − s = a + t ρ` where the way to it is square to the surface, if there is one between
@@ -202,7 +226,7 @@ impl ThreadSurface {
         let (r, k) = (p.r, self.k);
         let mut u = 0.0;
         for _ in 0..STEPS_MAX {
-            let (sin, cos) = f64::sin_cos(u);
+            let (sin, cos) = sin_cos(u);
             let c = a + k * u;
             let value = r * sin * (r * cos - t * c) + k * (c + t * r * cos);
             let slope = r * r * (cos * cos - sin * sin) - r * t * (cos * c + 2.0 * k * sin) + k * k;
@@ -216,9 +240,9 @@ impl ThreadSurface {
                 break;
             }
         }
-        let (sin, cos) = u.sin_cos();
+        let (sin, cos) = sin_cos(u);
         let c = a + k * u;
-        let rho = (r * cos - t * c) / (1.0 + t * t);
+        let rho = (r * cos - t * c) * self.steepness;
         let away = Vec3::new(r - rho * cos, -rho * sin, -(c + t * rho));
         let normal = Vec3::new(-t * rho, -k, rho) * (side / (k * k + rho * rho * (1.0 + t * t)).sqrt());
         let inside = rho >= self.profile.minor_radius && rho <= self.profile.major_radius && u.abs() < FRAC_PI_2;
@@ -232,7 +256,7 @@ impl ThreadSurface {
         let (drop, sign) = (k * c.abs(), if c > 0.0 { -1.0 } else { 1.0 });
         let mut u = 0.0;
         for _ in 0..STEPS_MAX {
-            let (sin, cos) = f64::sin_cos(u);
+            let (sin, cos) = sin_cos(u);
             let step = (drop - product * sin - k * k * u) / (product * cos + k * k);
             u += step;
             if !(step.abs() >= STEP_LAST) {
@@ -240,7 +264,7 @@ impl ThreadSurface {
             }
         }
         let u = sign * u;
-        let (sin, cos) = u.sin_cos();
+        let (sin, cos) = sin_cos(u);
         let away = Vec3::new(p.r - radius * cos, -radius * sin, -(c + k * u));
         // Half-way between the strip's normal and the flank's.
         let (t, side) = self.slope_of(lower);
