@@ -4,9 +4,9 @@
 //! cargo run --release --example osc_fuzz -- [INPUTS [SEED]]
 //! ```
 //!
-//! Defaults: a million inputs, seed 1. Equal seeds give equal inputs. Good datagrams are made from the table of addresses, then
-//! bits, bytes, sizes and ends are changed. Checked after each: no panic, what is kept stays within its bounds, every answer
-//! can be read, and a client that behaves is answered.
+//! Defaults: a million inputs, seed 1. Equal seeds give equal inputs. Good datagrams are made from the table of
+//! addresses, then bits, bytes, sizes and ends are changed. Checked after each: no panic, what is kept stays within
+//! its bounds, every answer can be read, and a client that behaves is answered.
 
 #![expect(clippy::panic, reason = "a fuzzer reports by panicking")]
 

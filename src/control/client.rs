@@ -2,8 +2,8 @@
 //!
 //! Thread: control.
 //!
-//! A client is the address its answers go to. A lease ends by itself, so that whoever next listens on the port of a client
-//! that vanished is not sent that client's streams for long.
+//! A client is the address its answers go to. A lease ends by itself, so that whoever next listens on the port of a
+//! client that vanished is not sent that client's streams for long.
 
 use super::osc::{Sent, encode};
 use super::plant::{Code, Plant, Refused};

@@ -5,7 +5,7 @@
 //! The way of a datagram: halt? → may this host talk? → is it sending too much? → read it → a later time tag waits →
 //! understand every message → all acts as one → jobs and questions one by one → answers when the plant has them.
 
-use super::access::{Network, Role, role_of};
+use super::access::{Access, Level};
 use super::answer;
 use super::client::{Clients, Limits};
 use super::metrics::HubFigures;
@@ -38,10 +38,8 @@ const JOB_S: u64 = 600;
 /// How the hub is set up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HubSettings {
-    /// Networks beyond this machine whose clients may do everything.
-    pub controllers: Vec<Network>,
-    /// Networks whose clients may only read and halt; they win over `controllers`.
-    pub observers: Vec<Network>,
+    /// Who may do what.
+    pub access: Access,
     /// Clients may send raw forces.
     pub raw_force: bool,
     /// The port the daemon listens on, to which replies are never sent; 0 when not known.
@@ -61,8 +59,7 @@ pub struct HubSettings {
 impl Default for HubSettings {
     fn default() -> Self {
         Self {
-            controllers: Vec::new(),
-            observers: Vec::new(),
+            access: Access::default(),
             raw_force: false,
             own_port: 0,
             limits: Limits { clients: 64, streams: 16, client_hz: 4000.0, total_hz: 16_000.0, lease_s: 30 },
@@ -130,9 +127,8 @@ impl Hub {
     }
 
     /// Obeys others from now on.
-    pub fn set_access(&mut self, controllers: Vec<Network>, observers: Vec<Network>, raw_force: bool) {
-        (self.settings.controllers, self.settings.observers) = (controllers, observers);
-        self.settings.raw_force = raw_force;
+    pub fn set_access(&mut self, access: Access, raw_force: bool) {
+        (self.settings.access, self.settings.raw_force) = (access, raw_force);
     }
 
     /// What the hub has counted.
@@ -159,10 +155,10 @@ impl Hub {
     ) {
         let before = out.len();
         self.figures.datagrams += 1;
-        let role = role_of(from.ip(), &self.settings.controllers, &self.settings.observers);
+        let role = self.settings.access.level(from.ip());
         if osc::is_halt(bytes) {
             self.halt(bytes, from, role, plant, out);
-        } else if role == Role::Stranger {
+        } else if role == Level::Refused {
             self.turn_away(from, now, out);
         } else if from.port() == self.settings.own_port && from.ip().is_loopback() {
             // The daemon's own words, sent back by somebody's mistake.
@@ -187,7 +183,7 @@ impl Hub {
         self.give_up(now, out);
         self.release_barriers(out);
         while let Some(Waiting { bytes, from }) = self.schedule.due(now) {
-            let role = role_of(from.ip(), &self.settings.controllers, &self.settings.observers);
+            let role = self.settings.access.level(from.ip());
             if let Ok(packet) = osc::decode(&bytes) {
                 self.run(&packet.messages, from, role, now, plant, out);
             }
@@ -202,12 +198,12 @@ impl Hub {
     }
 
     /// Halts, and does nothing else of the datagram: what was meant to follow was meant for another state.
-    fn halt(&mut self, bytes: &[u8], from: SocketAddr, role: Role, plant: &mut dyn Plant, out: &mut Outbox) {
+    fn halt(&mut self, bytes: &[u8], from: SocketAddr, role: Level, plant: &mut dyn Plant, out: &mut Outbox) {
         plant.halt(&from.to_string());
         self.figures.halts += 1;
         self.force = None;
         self.cancel_scheduled(out);
-        if role == Role::Stranger {
+        if role == Level::Refused {
             return;
         }
         let messages = osc::decode(bytes).map(|packet| packet.messages).unwrap_or_default();
@@ -270,7 +266,7 @@ impl Hub {
         self.figures.bundles += u64::from(packet.tag.is_some());
         let ahead_ns = packet.tag.filter(|tag| *tag != Ntp::IMMEDIATELY).map_or(0, |tag| tag.ns_after(wall));
         if ahead_ns == 0 {
-            let role = role_of(from.ip(), &self.settings.controllers, &self.settings.observers);
+            let role = self.settings.access.level(from.ip());
             return self.run(&packet.messages, from, role, now, plant, out);
         }
         self.clients.renew(from, from, now);
@@ -300,7 +296,7 @@ impl Hub {
         &mut self,
         messages: &[Message],
         from: SocketAddr,
-        role: Role,
+        role: Level,
         now: MonoNs,
         plant: &mut dyn Plant,
         out: &mut Outbox,

@@ -2,8 +2,7 @@
 //!
 //! Thread: control. Nothing here is waited for by the haptic or the simulation thread.
 
-mod access;
-pub mod allow;
+pub mod access;
 mod answer;
 mod client;
 pub mod discovery;
@@ -19,13 +18,13 @@ pub mod query;
 mod query_tests;
 mod rate;
 mod reply;
+mod rows;
 mod schedule;
 mod stream;
 pub mod table;
 pub mod tree;
 mod wish;
 
-pub use access::{Network, NotANetwork, Role, role_of};
 pub use client::Limits;
 pub use hub::{Hub, HubSettings, Outbox};
 pub use metrics::HubFigures;

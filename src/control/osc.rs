@@ -2,9 +2,11 @@
 //!
 //! Thread: control.
 //!
-//! Frames of bundles are walked here, with bounds, and every single message is given to `rosc`. By itself that decoder follows
-//! nesting of bundles and of arrays as deep as a datagram says, which can exhaust the stack, and takes the sound beginning of a
-//! broken bundle for the whole; a bundle must be done whole or not at all.
+//! Frames of bundles are walked here, with bounds, and every single message is given to `rosc`. By itself that decoder
+//! follows bundles in bundles as deep as a datagram says, which exhausts the stack of a thread (a datagram of 64 KiB
+//! ends the process), and it takes the sound beginning of a broken bundle for the whole, where a bundle must be done
+//! whole or not at all. Arrays in arrays cost stack when they are dropped; no address takes an array, so none is let
+//! through.
 
 use super::plant::{Code, Refused};
 use rosc::{OscMessage, OscPacket, OscType};
@@ -112,7 +114,7 @@ fn tag_of(bundle: &[u8]) -> Result<Ntp, Refused> {
 
 /// Collects the messages of a packet, those of nested bundles too.
 fn split<'a>(bytes: &'a [u8], depth: usize, outer: Ntp, found: &mut Vec<&'a [u8]>) -> Result<(), Refused> {
-    if bytes.is_empty() || bytes.len() % 4 != 0 {
+    if bytes.is_empty() || !bytes.len().is_multiple_of(4) {
         return Err(bad(format!("{} bytes; an OSC packet has a multiple of four, and at least four", bytes.len())));
     }
     if !bytes.starts_with(BUNDLE) {

@@ -16,48 +16,53 @@ machine alone unless the configuration says otherwise. OSCQuery serves the same 
 const RULES: &str = "\
 ## Rules
 
-**Answers.** A command is answered by `/hapticd/done address …` when it *is* done: a new stiffness when the haptic loop has
-taken it, a scene when it is loaded. What is not done is answered by `/hapticd/fail address code text`. `/hapticd/sync` is
-answered when everything this client asked before it has been answered.
+**Answers.** A command is answered by `/hapticd/done address …` when it *is* done: a new stiffness when the haptic
+loop has taken it, a scene when it is loaded. What is not done is answered by `/hapticd/fail address code text`.
+`/hapticd/sync` is answered when everything this client asked before it has been answered.
 
-**Where answers go.** To the port the message came from. A program that does not listen there, such as `oscsend`, ends its
-message with a text `osc.udp://host:port/`. The host must be the sender's own address (`localhost` on this machine; left out,
-`osc.udp://:port/`, it is meant anyway); any other is refused with 403. A host and a port as two more arguments, `s i`, are
-understood as well, but only beyond the arguments the address takes, and only when the host is `localhost` or an address in
-numbers.
+**Where answers go.** To the port the message came from. A program that does not listen there, such as `oscsend`,
+ends its message with a text `osc.udp://host:port/`. The host must be the sender's own address (`localhost` on this
+machine; left out, `osc.udp://:port/`, it is meant anyway); any other is refused with 403. A host and a port as two
+more arguments, `s i`, are understood as well, but only beyond the arguments the address takes, and only when the
+host is `localhost` or an address in numbers.
 
-**Values.** A parameter's address without an argument asks for its value, and the answer comes at the same address. With an
-argument it sets it. A value out of range is refused with the range and the unit, never clipped. A change is told to every
-client with a lease, the one that made it included.
+**Values.** A parameter's address without an argument asks for its value, and the answer comes at the same address.
+With an argument it sets it. A value out of range is refused with the range and the unit, never clipped. A change is
+told to every client with a lease, the one that made it included.
 
-**Types.** `i`, `h`, `f`, `d`, `T` and `F` are accepted wherever a number or a switch is wanted; a text for a number, an
-infinity or a NaN is not. hapticd itself sends `i`, `f` and `s` only; a switch is sent as 0 or 1. A text that would make a
-datagram longer than 1472 bytes is cut.
+**Names.** `NAME` stands for the name of a material of the scene. What is not a letter, a digit, `_`, `-` or `.` is
+written as `%` and two hexadecimal digits for each byte: `/hapticd/material/soft%20tissue/friction`.
 
-**Leases.** Events (`/hapticd/notify`) and streams (`/hapticd/subscribe`) end 30 s after the last message of their client,
-whatever it was; `/hapticd/ping` will do. A client is the address its answers go to. There may be 64, each with 16 streams
-and 4000 samples a second, all together 16,000.
+**Types.** `i`, `h`, `f`, `d`, `T` and `F` are accepted wherever a number or a switch is wanted; a text for a
+number, an infinity or a NaN is not. hapticd itself sends `i`, `f` and `s` only; a switch is sent as 0 or 1. A text
+that would make a datagram longer than 1472 bytes is cut.
 
-**Streams** carry at most one sample a millisecond or so, always the newest. `sequence` counts what was due: a gap is a sample
-that was skipped or lost. `seconds` and `nanoseconds` say when it was true, on the daemon's clock, as two whole numbers
-because no single-precision number is fine enough. The address of a stream without arguments asks for one sample.
+**Leases.** Events (`/hapticd/notify`) and streams (`/hapticd/subscribe`) end 30 s after the last message of their
+client, whatever it was; `/hapticd/ping` will do. A client is the address its answers go to. There may be 64, each
+with 16 streams and 4000 samples a second, all together 16,000.
 
-**Bundles.** All parameters and state commands of a bundle take effect at the same tick, at most 16. If one message of a
-bundle cannot be done, none is, and each is told why. Questions, recordings, scenes and devices in a bundle are dealt with
-one by one after that. A time tag up to 60 s ahead makes the bundle wait (256 may wait, a quarter of them of one client); one
-in the past means now. Bundles that wait are cancelled by a fault. Inner bundles belong to the outer one.
+**Streams** carry at most one sample a millisecond or so, always the newest. `sequence` counts what was due: a gap is a
+sample that was skipped or lost. `seconds` and `nanoseconds` say when it was true, on the daemon's clock, as two
+whole numbers because no single-precision number is fine enough. The address of a stream without arguments asks for
+one sample.
 
-**Halt** is carried out before anything else, from any host, at any rate, also inside a bundle that should wait. Nothing else
-of its datagram is done.
+**Bundles.** All parameters and state commands of a bundle take effect at the same tick, at most 16. If one message
+of a bundle cannot be done, none is, and each is told why. Questions, recordings, scenes and devices in a bundle are
+dealt with one by one after that. A time tag up to 60 s ahead makes the bundle wait (256 may wait, a quarter of them
+of one client); one in the past means now. Bundles that wait are cancelled by a fault. Inner bundles belong to the
+outer one.
+
+**Halt** is carried out before anything else, from any host, at any rate, also inside a bundle that should wait.
+Nothing else of its datagram is done.
 
 **Patterns** (`?`, `*`, `[]`, `{}`) are refused: `/hapticd/*` would match `start`.
 
-**Who.** Clients on this machine may do everything; those of other networks what the configuration says: everything, or
-read, subscribe and halt. Others are not served.
+**Who.** Clients on this machine may do everything; those of other networks what the configuration says: everything,
+or read, subscribe and halt. Others are not served.
 
-**Limits.** 2000 messages a second from one client, 1000 at once; an answer of many datagrams counts as many. What is beyond
-is dropped, and told at most once a second. A datagram has at most 64 KiB, 256 messages, 64 arguments each, bundles nested 8
-deep, no arrays.
+**Limits.** 2000 messages a second from one client, 1000 at once; an answer of many datagrams counts as many. What
+is beyond is dropped, and told at most once a second. A datagram has at most 64 KiB, 256 messages, 64 arguments
+each, bundles nested 8 deep, no arrays.
 
 | code | means |
 |---|---|
@@ -121,9 +126,9 @@ while True:
                 client.send_message("/hapticd/ping", sequence)
 ```
 
-**A panel** (TouchOSC, Open Stage Control, Pure Data, Max) sends `/hapticd/notify 1` once, with `osc.udp://…` when it listens on
-another port than it sends from, and is sent everything there is to show; from then on every change, and a `/ping` now and
-then keeps it so.
+**A panel** (TouchOSC, Open Stage Control, Pure Data, Max) sends `/hapticd/notify 1` once, with `osc.udp://…` when
+it listens on another port than it sends from, and is sent everything there is to show; from then on every change,
+and a `/ping` now and then keeps it so.
 "#;
 
 /// The page.

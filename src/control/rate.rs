@@ -5,7 +5,8 @@
 use crate::shared::{MonoNs, NS_PER_S};
 use std::net::SocketAddr;
 
-/// Most clients whose use is remembered. Who is forgotten begins anew with a full bucket, so a crowd cannot starve anyone.
+/// Most clients whose use is remembered. Who is forgotten begins anew with a full bucket, so a crowd cannot starve
+/// anyone.
 const MOST: usize = 256;
 /// A client is told of its mistakes at most this often, where telling could go back and forth.
 const TOLD_NS: u64 = NS_PER_S;

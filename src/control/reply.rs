@@ -2,8 +2,8 @@
 //!
 //! Thread: control.
 //!
-//! A message may end with a text `osc.udp://host:port/`, or with a host and a port beyond the arguments its address takes.
-//! Only the sender's own host is accepted, or the daemon could be used to flood others.
+//! A message may end with a text `osc.udp://host:port/`, or with a host and a port beyond the arguments its address
+//! takes. Only the sender's own host is accepted, or the daemon could be used to flood others.
 
 use super::osc::Received;
 use super::plant::{Code, Refused};
@@ -66,7 +66,10 @@ fn checked(host: &str, port: u16, from: SocketAddr, own_port: u16) -> Result<Soc
     if port == own_port {
         return Err(refused(Code::NotAllowed, "that is the daemon's own port; listen on another"));
     }
-    Ok(SocketAddr::new(from.ip(), port))
+    // All else of the sender's address stays, such as the interface of a link-local one.
+    let mut to = from;
+    to.set_port(port);
+    Ok(to)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Thread: control.
 
-use super::access::Role;
+use super::access::Level;
 use super::osc::{Message, Received};
 use super::plant::{Act, Code, Dial, Job, Plant, Range, Refused, Setting, Value};
 use super::reply::{self, Takes};
@@ -48,7 +48,7 @@ pub(super) enum Ask {
 /// Who asks, and what they ask of.
 pub(super) struct Context<'a> {
     pub(super) from: SocketAddr,
-    pub(super) role: Role,
+    pub(super) role: Level,
     pub(super) raw_force: bool,
     /// Who is sending raw forces.
     pub(super) force_owner: Option<SocketAddr>,
@@ -136,7 +136,7 @@ fn wish(row: &(&'static Entry, String), arguments: &[Received], context: &Contex
         return Err(refused(Code::NotAllowed, text));
     }
     let asks = entry.kind == Kind::Parameter && arguments.is_empty();
-    if entry.who == Who::Controllers && !asks && context.role != Role::Controller {
+    if entry.who == Who::Controllers && !asks && context.role != Level::Control {
         let text = "this client may only read; allow its network in the configuration, or ask from this machine";
         return Err(refused(Code::NotAllowed, text));
     }
@@ -231,7 +231,8 @@ fn accept(given: &Received, dial: &Dial, entry: &Entry) -> Result<Value, Refused
     }
 }
 
-/// The number within its bounds. A bound in single precision may lie a rounding outside; it is taken for the bound itself.
+/// The number within its bounds. A bound in single precision may lie a rounding outside; it is taken for the bound
+/// itself.
 fn in_range(given: &Received, number: f64, least: f64, most: f64) -> Option<f64> {
     if (least..=most).contains(&number) {
         return Some(number);

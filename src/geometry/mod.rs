@@ -1,12 +1,14 @@
 //! Shapes: exact signed distance, the features that can touch, mass properties, bounds. No poses, no pairs, no time.
 //!
-//! Thread: any (RT safe: plain data, no heap).
+//! Thread: any (RT safe: plain data, no heap; making a mesh is cold).
 //!
 //! ```text
 //!  Surface    distance and outward normal at a point, per sheet           [surface]
 //!  Feature    point, segment or circle that can touch another surface     [feature]
 //!  Shape      the primitives, each in its own file                        [shape]
 //!  mass       mass, centre and inertia for a density, in closed form      [mass]
+//!  mesh       triangle meshes: files, checks, mass, exact distance        [mesh]
+//!  parts      threads, pegs and bores from their dimensions               [parts]
 //! ```
 //!
 //! Collision asks for a [`Surface`] and a slice of [`Feature`]s only, so a mesh, a grid or a network is one more
@@ -19,6 +21,8 @@ mod cylinder;
 mod feature;
 mod half_space;
 mod mass;
+pub mod mesh;
+pub mod parts;
 mod shape;
 mod sphere;
 mod surface;

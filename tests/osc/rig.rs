@@ -1,6 +1,7 @@
 //! A hub with a plant behind it, a clock to move, and clients that keep what they hear.
 
 use crate::plant::FakePlant;
+use hapticd::control::access::Access;
 use hapticd::control::osc::Ntp;
 use hapticd::control::{Hub, HubSettings, Outbox};
 use hapticd::shared::{MonoNs, NS_PER_S};
@@ -66,8 +67,10 @@ impl Rig {
     /// Loopback, 10.1.0.0/16 that may do everything, 10.2.0.0/16 that may read; raw forces.
     pub(crate) fn open() -> Self {
         Self::with(HubSettings {
-            controllers: vec!["10.1.0.0/16".parse().expect("a network")],
-            observers: vec!["10.2.0.0/16".parse().expect("a network")],
+            access: Access {
+                allow: vec!["10.1.0.0/16".parse().expect("a network")],
+                read_only: vec!["10.2.0.0/16".parse().expect("a network")],
+            },
             raw_force: true,
             ..HubSettings::default()
         })

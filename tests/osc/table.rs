@@ -2,10 +2,12 @@
 
 use crate::plant::fault;
 use crate::rig::{Rig, code_of, f, i, local, s};
+use hapticd::control::HubSettings;
+use hapticd::control::osc::{DEEPEST, LONGEST, LONGEST_SENT, MOST_ARGUMENTS, MOST_MESSAGES};
 use hapticd::control::plant::{News, Plant, Setting};
 use hapticd::control::table::{self, Access, ENTRIES, Entry, Kind, Type, Verb, Who};
-use hapticd::shared::Parameter;
 use hapticd::shared::lifecycle::{Guard, State};
+use hapticd::shared::{MAX_CHANGES, Parameter};
 use rosc::{OscMessage, OscType};
 use std::collections::BTreeSet;
 
@@ -95,6 +97,27 @@ fn the_page_is_the_table() {
     assert!(page == table::markdown(), "write it anew: hapticd osc > docs/osc.md");
     for entry in ENTRIES {
         assert!(page.contains(&format!("| `{}` |", entry.path)), "{} is not on the page", entry.path);
+    }
+}
+
+#[test]
+fn the_limits_on_the_page_are_those_of_the_hub() {
+    let page = table::markdown().split_whitespace().collect::<Vec<_>>().join(" ");
+    let settings = HubSettings::default();
+    let limits = settings.limits;
+    let total = format!("{},{:03}", limits.total_hz as u32 / 1000, limits.total_hz as u32 % 1000);
+    for wanted in [
+        format!("end {} s after the last message", limits.lease_s),
+        format!("There may be {}, each with {} streams and {}", limits.clients, limits.streams, limits.client_hz),
+        format!("samples a second, all together {total}."),
+        format!("A time tag up to {} s ahead makes the bundle wait ({} may wait", settings.ahead_s, settings.scheduled),
+        format!("{} messages a second from one client, {} at once", settings.rate_hz, settings.burst),
+        format!("at most {} KiB, {} messages, {} arguments each", LONGEST / 1024, MOST_MESSAGES, MOST_ARGUMENTS),
+        format!("bundles nested {DEEPEST} deep"),
+        format!("at the same tick, at most {MAX_CHANGES}."),
+        format!("longer than {LONGEST_SENT} bytes"),
+    ] {
+        assert!(page.contains(&wanted), "the page should say: {wanted}");
     }
 }
 

@@ -241,9 +241,9 @@ impl Service {
     fn take_over(&mut self, config: &Config) {
         self.log.set(config.log_level);
         self.plant.set_catalogue(catalogue(config));
-        match hub_settings(config, 0).and_then(|settings| Ok((settings, access(&config.osc)?))) {
-            Ok((settings, access)) => {
-                self.hub.set_access(settings.controllers, settings.observers, settings.raw_force);
+        match access(&config.osc) {
+            Ok(access) => {
+                self.hub.set_access(access.clone(), config.osc.raw_force);
                 self.web.admit(access);
             }
             Err(failure) => tracing::error!("access stays as it was: {failure}"),
@@ -274,17 +274,8 @@ impl Service {
 }
 
 fn hub_settings(config: &Config, own_port: u16) -> Result<HubSettings, Failure> {
-    let networks = |texts: &[String]| {
-        let parsed: Result<Vec<_>, _> = texts.iter().map(|text| text.parse()).collect();
-        parsed.map_err(|error| Failure::Usage(format!("{error}")))
-    };
-    Ok(HubSettings {
-        controllers: networks(&config.osc.allow)?,
-        observers: networks(&config.osc.read_only)?,
-        raw_force: config.osc.raw_force,
-        own_port,
-        ..HubSettings::default()
-    })
+    let (access, raw_force) = (access(&config.osc)?, config.osc.raw_force);
+    Ok(HubSettings { access, raw_force, own_port, ..HubSettings::default() })
 }
 
 /// As `systemctl status` shows it.

@@ -4,7 +4,7 @@
 
 use super::metrics::metrics;
 use super::supervisor::Supervisor;
-use crate::control::allow::{Access, Level, Network};
+use crate::control::access::{Access, Level, Network};
 use crate::control::discovery::{Advert, Announcement, host_name, should_advertise};
 use crate::control::http::{Answer, Asked, Door, Limits, Question, Server};
 use crate::control::hub::Hub;

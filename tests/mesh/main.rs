@@ -1,0 +1,13 @@
+//! Triangle meshes and the parts made of them: files, checks, mass, distance, threads.
+
+#![expect(clippy::panic, reason = "a test reports by panicking")]
+
+mod checks;
+mod distance;
+mod files;
+mod mass;
+mod no_heap;
+mod parts;
+mod sample;
+mod solids;
+mod thread;
