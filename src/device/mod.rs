@@ -6,6 +6,7 @@
 #![deny(unsafe_code)]
 
 mod hold;
+pub mod kinematics;
 mod limiter;
 mod observer;
 pub mod operator;
