@@ -9,6 +9,7 @@
 //! The firmware belongs to Novint and does not come with hapticd; without an image a Falcon that has lost power cannot be
 //! started. The echo of every byte is the only checksum there is, so each is compared.
 
+use super::plausible::Plausible;
 use super::{Family, Heard, HomingGuide, MS, Progress, Reading, fitted, put};
 use crate::device::kinematics::{FalconLegs, Guard, Joints, Kinematics, Mount, dexterity};
 use crate::device::wire::falcon::{
@@ -34,6 +35,9 @@ const ECHO_NS: u64 = 200 * MS;
 const ROUNDS: u32 = 10;
 /// Speeds of the line, baud: greeting, loading, running.
 const BAUDS: [u32; 3] = [9600, 142_857, 1_500_000];
+
+/// Counts an arm cannot exceed between two answers: 5 times the speed of the fastest hand.
+const LEAP: i32 = 200;
 
 /// What differs from one Falcon to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +89,7 @@ pub struct FalconFamily {
     /// `∂x/∂θ` at the last answer, while the place is known.
     jacobian: Option<Mat3>,
     homed: bool,
+    plausible: Plausible<3>,
 }
 
 impl FalconFamily {
@@ -105,6 +110,7 @@ impl FalconFamily {
             position: calibration.mount.origin,
             jacobian: None,
             homed: false,
+            plausible: Plausible::new(LEAP),
         }
     }
 
@@ -196,9 +202,16 @@ impl FalconFamily {
         }
     }
 
-    fn read(&mut self, answer: &Answer) -> Reading {
-        // Until it is homed the counts start anywhere; until then a place means nothing.
-        self.homed = answer.homed.iter().all(|&homed| homed);
+    fn read(&mut self, answer: &Answer) -> Heard {
+        // Until it is homed the counts start anywhere and leap at the marks; until then a place means nothing.
+        let homed = answer.homed.iter().all(|&homed| homed);
+        if homed != self.homed {
+            self.plausible.clear();
+        }
+        if homed && !self.plausible.accepts(&answer.encoders.map(i32::from)) {
+            return Heard::Garbage;
+        }
+        self.homed = homed;
         let joints = Joints::<3>::from_fn(|leg, _| {
             let count = i32::from(answer.encoders[leg]).saturating_add(self.calibration.encoder_origin[leg]);
             ANGLE_AT_ZERO + ANGLE_PER_COUNT * f64::from(count)
@@ -210,7 +223,7 @@ impl FalconFamily {
             self.position = position;
         }
         let pose = found.map(|at| Pose::from_parts(self.calibration.mount.to_device(&at).into(), Rot::identity()));
-        Reading { pose, buttons: u32::from(answer.buttons), error: 0 }
+        Heard::Reading(Reading { pose, buttons: u32::from(answer.buttons), error: 0 })
     }
 
     fn lamps(&self) -> Lamps {
@@ -236,6 +249,7 @@ impl Family for FalconFamily {
     fn restart(&mut self) {
         self.go(Stage::Probe);
         (self.jacobian, self.homed, self.rounds) = (None, false, 0);
+        self.plausible.clear();
         self.position = self.calibration.mount.origin;
     }
 
@@ -274,7 +288,7 @@ impl Family for FalconFamily {
         for (at, &byte) in bytes.iter().enumerate() {
             if let Some(raw) = self.reader.push(byte) {
                 self.answered = true;
-                return (at + 1, Heard::Reading(self.read(&Answer::of(&raw))));
+                return (at + 1, self.read(&Answer::of(&raw)));
             }
         }
         (bytes.len(), Heard::Nothing)

@@ -8,12 +8,15 @@
 //! Only a [`SafeForce`] becomes bytes, and only while the device answers, is homed and the command is young. A family may make
 //! a force smaller (at the edge of its workspace, where its motors end), never larger or turned.
 
+mod arm;
 mod events;
 mod falcon;
 mod host;
+mod plausible;
 #[cfg(test)]
 mod tests;
 
+pub use arm::{ArmCalibration, ArmFamily, ArmMechanism};
 pub use events::{DriverEvent, DriverEventKind};
 pub use falcon::{FalconCalibration, FalconFamily};
 pub use host::Host;

@@ -8,11 +8,15 @@
 //!
 //! What can go wrong on the way back to the host is in [`Line`].
 
+mod arm;
+#[cfg(test)]
+mod arm_tests;
 mod falcon;
 mod line;
 #[cfg(test)]
 mod tests;
 
+pub use arm::ArmFirmware;
 pub use falcon::FalconFirmware;
 pub use line::{Line, Trouble, exchange};
 
@@ -145,6 +149,11 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
     #[must_use]
     pub fn firmware(&self) -> &F {
         &self.firmware
+    }
+
+    /// The firmware, to be tampered with.
+    pub fn firmware_mut(&mut self) -> &mut F {
+        &mut self.firmware
     }
 
     /// Force of these torques where the handle is, by virtual work on the mechanism itself.

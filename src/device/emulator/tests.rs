@@ -81,6 +81,16 @@ impl<D: Driver, F: Firmware<N>, K: Kinematics<N>, const N: usize> Desk<D, F, K, 
         panic!("never {what}: {:?} {:?} {:?}", self.driver.state(), self.events, self.driver.facts());
     }
 
+    /// Moves the hand to `target` in this many ticks.
+    pub(super) fn move_hand(&mut self, target: Vec3, ticks: u32) {
+        let start = self.device.hand.target;
+        for tick in 1..=ticks {
+            self.device.hand.target = start + (target - start) * (f64::from(tick) / f64::from(ticks));
+            self.tick(None);
+        }
+        self.run(200, None);
+    }
+
     pub(super) fn count(&self, kind: DriverEventKind) -> usize {
         self.events.iter().filter(|&&event| event == kind).count()
     }
