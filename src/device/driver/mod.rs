@@ -11,6 +11,8 @@
 mod arm;
 mod events;
 mod falcon;
+mod hapkit;
+mod haply;
 mod host;
 mod plausible;
 #[cfg(test)]
@@ -19,6 +21,8 @@ mod tests;
 pub use arm::{ArmCalibration, ArmFamily, ArmMechanism};
 pub use events::{DriverEvent, DriverEventKind};
 pub use falcon::{FalconCalibration, FalconFamily};
+pub use hapkit::{HapkitCalibration, HapkitFamily};
+pub use haply::{HaplyCalibration, HaplyFamily};
 pub use host::Host;
 
 use super::wire::{ByteEnd, Outbox};

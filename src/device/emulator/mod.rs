@@ -12,12 +12,18 @@ mod arm;
 #[cfg(test)]
 mod arm_tests;
 mod falcon;
+mod hapkit;
+mod haply;
 mod line;
+#[cfg(test)]
+mod small_tests;
 #[cfg(test)]
 mod tests;
 
 pub use arm::ArmFirmware;
 pub use falcon::FalconFirmware;
+pub use hapkit::HapkitFirmware;
+pub use haply::HaplyFirmware;
 pub use line::{Line, Trouble, exchange};
 
 use super::kinematics::{Jacobian, Joints, Kinematics, Mount, force_of_torques};

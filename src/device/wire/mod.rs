@@ -13,6 +13,8 @@ pub mod falcon;
 pub mod ftdi;
 #[cfg(test)]
 pub(crate) mod fuzz;
+pub mod hapkit;
+pub mod haply;
 pub mod text;
 
 use crate::shared::MonoNs;
