@@ -15,6 +15,7 @@ mod hapkit;
 mod haply;
 mod host;
 mod plausible;
+mod spacemouse;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ pub use falcon::{FalconCalibration, FalconFamily};
 pub use hapkit::{HapkitCalibration, HapkitFamily};
 pub use haply::{HaplyCalibration, HaplyFamily};
 pub use host::Host;
+pub use spacemouse::{SpaceMouseFamily, SpaceMouseScale};
 
 use super::wire::{ByteEnd, Outbox};
 use super::{HandForce, HandSample, SafeForce};

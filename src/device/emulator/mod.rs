@@ -17,6 +17,7 @@ mod haply;
 mod line;
 #[cfg(test)]
 mod small_tests;
+mod spacemouse;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub use falcon::FalconFirmware;
 pub use hapkit::HapkitFirmware;
 pub use haply::HaplyFirmware;
 pub use line::{Line, Trouble, exchange};
+pub use spacemouse::SpaceMouse;
 
 use super::kinematics::{Jacobian, Joints, Kinematics, Mount, force_of_torques};
 use super::simulated::axis::{AxisDrive, AxisModel};

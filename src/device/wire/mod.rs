@@ -15,6 +15,9 @@ pub mod ftdi;
 pub(crate) mod fuzz;
 pub mod hapkit;
 pub mod haply;
+pub mod inverse3;
+pub mod json;
+pub mod spacemouse;
 pub mod text;
 
 use crate::shared::MonoNs;
