@@ -9,6 +9,7 @@
 //! a force smaller (at the edge of its workspace, where its motors end), never larger or turned.
 
 mod arm;
+pub mod catalogue;
 mod events;
 mod falcon;
 mod hapkit;

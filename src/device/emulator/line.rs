@@ -127,7 +127,12 @@ impl Line {
 }
 
 /// Moves everything that is under way by `now` between a driver and an emulator.
-pub fn exchange(driver: &mut impl ByteEnd, emulator: &mut impl ByteEnd, line: &mut Line, now: MonoNs) {
+pub fn exchange(
+    driver: &mut (impl ByteEnd + ?Sized),
+    emulator: &mut (impl ByteEnd + ?Sized),
+    line: &mut Line,
+    now: MonoNs,
+) {
     emulator.feed(&[], now);
     driver.feed(&[], now);
     let mut buffer = [0; MESSAGE_MAX];

@@ -17,6 +17,8 @@ pub mod hapkit;
 pub mod haply;
 pub mod inverse3;
 pub mod json;
+#[cfg(test)]
+mod round_trip_tests;
 pub mod spacemouse;
 pub mod text;
 
