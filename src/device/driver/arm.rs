@@ -30,7 +30,7 @@ const WAKES: u32 = 20;
 /// Bytes after which a device counts as awake: its first words need not make sense.
 const AWAKE_BYTES: usize = 8;
 /// Counts a motor cannot exceed between two answers: 7 times the speed of the fastest hand.
-const LEAP: i32 = 400;
+const LEAP: u32 = 400;
 
 /// The mechanisms of the family.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -37,7 +37,10 @@ const ROUNDS: u32 = 10;
 const BAUDS: [u32; 3] = [9600, 142_857, 1_500_000];
 
 /// Counts an arm cannot exceed between two answers: 5 times the speed of the fastest hand.
-const LEAP: i32 = 200;
+const LEAP: u32 = 200;
+
+/// Answers in a row that must say it is homed: a wrong bit must not bring force.
+const HOMED_AFTER: u32 = 3;
 
 /// What differs from one Falcon to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,6 +92,8 @@ pub struct FalconFamily {
     /// `∂x/∂θ` at the last answer, while the place is known.
     jacobian: Option<Mat3>,
     homed: bool,
+    /// Answers in a row that said so.
+    homed_answers: u32,
     plausible: Plausible<3>,
 }
 
@@ -110,6 +115,7 @@ impl FalconFamily {
             position: calibration.mount.origin,
             jacobian: None,
             homed: false,
+            homed_answers: 0,
             plausible: Plausible::new(LEAP),
         }
     }
@@ -204,7 +210,9 @@ impl FalconFamily {
 
     fn read(&mut self, answer: &Answer) -> Heard {
         // Until it is homed the counts start anywhere and leap at the marks; until then a place means nothing.
-        let homed = answer.homed.iter().all(|&homed| homed);
+        let says_homed = answer.homed.iter().all(|&homed| homed);
+        self.homed_answers = if says_homed { self.homed_answers.saturating_add(1) } else { 0 };
+        let homed = self.homed_answers >= HOMED_AFTER;
         if homed != self.homed {
             self.plausible.clear();
         }
@@ -248,7 +256,7 @@ fn order(out: &mut Outbox, orders: &[LineOrder]) {
 impl Family for FalconFamily {
     fn restart(&mut self) {
         self.go(Stage::Probe);
-        (self.jacobian, self.homed, self.rounds) = (None, false, 0);
+        (self.jacobian, self.homed, self.homed_answers, self.rounds) = (None, false, 0, 0);
         self.plausible.clear();
         self.position = self.calibration.mount.origin;
     }

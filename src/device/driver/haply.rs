@@ -18,7 +18,7 @@ use crate::shared::MonoNs;
 /// Time a first answer may take, ns, and how often it is asked for.
 const START: (u64, u32) = (50 * MS, 20);
 /// Thousandths of a degree an arm cannot exceed between two answers: 4 times the speed of the fastest hand.
-const LEAP_MDEG: i32 = 10_000;
+const LEAP_MDEG: u32 = 10_000;
 
 /// What differs from one pantograph to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]

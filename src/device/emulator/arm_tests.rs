@@ -42,6 +42,7 @@ fn serves<W: ArmWire>(calibration: ArmCalibration) {
     desk.move_hand(Vec3::new(-0.03, 0.04, 0.02), 300);
     desk.gives_what_is_commanded(&forces[2..]);
     desk.stands_trouble(Vec3::new(1.0, 0.5, -1.0));
+    desk.weathers_a_storm(Vec3::new(1.0, 0.5, -1.0));
     desk.comes_back_after_the_cable_was_pulled(Vec3::new(1.0, 0.0, 0.0));
 }
 

@@ -21,8 +21,8 @@ pub enum Trouble {
     Split,
     /// It comes twice.
     Duplicate,
-    /// A bit of this byte is wrong.
-    Corrupt(usize),
+    /// These bits of this byte are wrong.
+    Corrupt(usize, u8),
     /// It is this late, ns.
     Late(u64),
     /// Its end is missing.
@@ -96,11 +96,11 @@ impl Line {
                 self.add(bytes, now);
                 self.add(bytes, now);
             }
-            Some(Trouble::Corrupt(at)) => {
+            Some(Trouble::Corrupt(at, bits)) => {
                 let mut changed = [0; MESSAGE_MAX];
                 let length = bytes.len().min(MESSAGE_MAX);
                 changed[..length].copy_from_slice(&bytes[..length]);
-                changed[at % length] ^= 0x20;
+                changed[at % length] ^= bits;
                 self.add(&changed[..length], now);
             }
             Some(Trouble::Late(by)) => self.add(bytes, now.plus(by)),

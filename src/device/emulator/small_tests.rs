@@ -47,6 +47,7 @@ fn a_pantograph_stands_every_trouble_on_the_line() {
     home(&mut desk, Vec3::new(1.0, 0.0, 0.0));
     desk.move_hand(Vec3::zeros(), 500);
     desk.stands_trouble(Vec3::new(0.8, 0.5, 0.0));
+    desk.weathers_a_storm(Vec3::new(0.8, 0.5, 0.0));
     desk.comes_back_after_the_cable_was_pulled(Vec3::new(0.8, 0.0, 0.0));
 }
 
@@ -77,6 +78,7 @@ fn a_hapkit_stands_every_trouble_on_the_line() {
     let mut desk = hapkit();
     home(&mut desk, Vec3::new(0.0, 1.0, 0.0));
     desk.stands_trouble(Vec3::new(0.0, 1.5, 0.0));
+    desk.weathers_a_storm(Vec3::new(0.0, 1.5, 0.0));
     desk.comes_back_after_the_cable_was_pulled(Vec3::new(0.0, 1.5, 0.0));
 }
 
