@@ -4,6 +4,7 @@
 //!
 //! ```text
 //!  Probe ──answer──► run          Probe ──silence──► Hello ──► Load ──► Image (62 bytes, each echoed) ──► Probe
+//!                                Hello ──silence──► Probe
 //! ```
 //!
 //! The firmware belongs to Novint and does not come with hapticd; without an image a Falcon that has lost power cannot be
@@ -158,7 +159,8 @@ impl FalconFamily {
             self.rounds = 0;
             return Progress::Failed;
         }
-        self.go(Stage::Hello);
+        // A device that does not greet may have got its image after all, its last echo lost.
+        self.go(if self.stage == Stage::Hello { Stage::Probe } else { Stage::Hello });
         Progress::Waiting
     }
 

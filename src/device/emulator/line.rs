@@ -43,20 +43,27 @@ struct Message {
 pub struct Line {
     under_way: [Option<Message>; UNDER_WAY],
     trouble: Option<Trouble>,
+    /// Answers that pass before the trouble.
+    clean: u32,
     stalled_until: MonoNs,
     cut: bool,
 }
 
 impl Default for Line {
     fn default() -> Self {
-        Self { under_way: [None; UNDER_WAY], trouble: None, stalled_until: MonoNs(0), cut: false }
+        Self { under_way: [None; UNDER_WAY], trouble: None, clean: 0, stalled_until: MonoNs(0), cut: false }
     }
 }
 
 impl Line {
     /// The next answer meets with this.
     pub fn upset(&mut self, trouble: Trouble) {
-        self.trouble = Some(trouble);
+        self.upset_later(0, trouble);
+    }
+
+    /// The answer after so many good ones meets with this.
+    pub fn upset_later(&mut self, clean: u32, trouble: Trouble) {
+        (self.clean, self.trouble) = (clean, Some(trouble));
     }
 
     /// Nothing arrives until then.
@@ -85,6 +92,11 @@ impl Line {
             return;
         }
         let half = bytes.len().div_ceil(2);
+        if self.clean > 0 {
+            self.clean -= 1;
+            self.add(bytes, now);
+            return;
+        }
         match self.trouble.take() {
             None => self.add(bytes, now),
             Some(Trouble::Drop) => {}

@@ -235,6 +235,20 @@ fn a_falcon_without_firmware_is_loaded_byte_by_byte_and_homes() {
 }
 
 #[test]
+fn a_falcon_is_loaded_in_spite_of_trouble_with_its_echo() {
+    // The image is two chunks: trouble hits the greeting, the order to load, either echo, or the first frames.
+    let image = [0x5a; 100];
+    for answers in 0..6 {
+        for trouble in [Trouble::Drop, Trouble::Corrupt(1, 4), Trouble::Short, Trouble::Split, Trouble::Duplicate] {
+            let mut desk = falcon(Some(&image));
+            desk.line.upset_later(answers, trouble);
+            desk.until("started", |desk| desk.count(DriverEventKind::Started) == 1);
+            assert_eq!(desk.count(DriverEventKind::StartFailed), 0, "{trouble:?} after {answers}");
+        }
+    }
+}
+
+#[test]
 fn a_falcon_without_firmware_and_without_an_image_fails_and_is_tried_again() {
     let mut desk = falcon(Some(&[1, 2, 3]));
     desk.driver = Host::new(FalconFamily::new(FalconCalibration::default(), None));
