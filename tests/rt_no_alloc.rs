@@ -15,8 +15,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hapticd::bench::tick::{PlateScene, plate_device, plate_model};
+use hapticd::device::driver::catalogue::{self, DRIVERS, SPACEMOUSE};
+use hapticd::device::emulator::{Line, Trouble, exchange};
 use hapticd::device::operator::{Action, Phase, Script, Skill, Until};
-use hapticd::device::{Device, DeviceFault, DeviceSpec, HandSample, Operator, SafeForce, SimulatedDevice};
+use hapticd::device::{
+    Device, DeviceFault, DeviceSpec, HandForce, HandMotion, HandSample, Limiter, Operator, SafeForce, SimulatedDevice,
+};
 use hapticd::haptic::{Desk, HaltSwitch, HapticFigures, HapticSetup, HapticThread, orders};
 use hapticd::math::{Mapping, Pose, Vec3};
 use hapticd::mechanism::MechanismSnapshot;
@@ -398,6 +402,40 @@ fn sixty_thousand_ticks_neither_allocate_nor_free_nor_lock_nor_call_the_system()
     let Found { obeyed, refused, faulted, .. } = found;
     println!("{obeyed} orders carried out, {refused} refused, {faulted} ticks in FAULT");
     assert!(obeyed > 50 && refused > 50 && faulted > 0, "{obeyed} carried out, {refused} refused, {faulted} in FAULT");
+}
+
+#[test]
+fn drivers_and_emulated_devices_neither_allocate_nor_free() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let limits = hapticd::scene::open_device("woodenhaptics").expect("it is shipped").value.limits;
+    let troubles = [Trouble::Drop, Trouble::Split, Trouble::Garbage, Trouble::Corrupt(5, 16), Trouble::Short];
+    for word in DRIVERS.into_iter().chain([SPACEMOUSE]) {
+        let mut driver = catalogue::driver(word, None).expect("a driver");
+        let mut device = catalogue::emulated(word).expect("a device");
+        let (mut line, mut limiter) = (Line::default(), Limiter::new(limits));
+        let wanted = HandForce { force: Vec3::new(0.4, 0.3, -0.2), torque: Vec3::zeros() };
+        let before = (ALLOCATIONS.load(Ordering::SeqCst), FREES.load(Ordering::SeqCst));
+        let mut samples = 0;
+        WATCHED.set(true);
+        for ms in 1..1500_u64 {
+            let now = MonoNs(ms * 1_000_000);
+            let force = limiter.limit(wanted, &HandMotion::default(), None, 1e-3, &mut Faults::NONE.clone());
+            driver.command(&force, now);
+            if ms == 300 {
+                driver.confirm_home(now);
+            }
+            if ms % 50 == 0 {
+                line.upset(troubles[ms as usize / 50 % troubles.len()]);
+            }
+            exchange(&mut *driver, &mut *device, &mut line, now);
+            samples += u32::from(driver.sample().is_some());
+            while driver.next_event().is_some() {}
+        }
+        WATCHED.set(false);
+        let after = (ALLOCATIONS.load(Ordering::SeqCst), FREES.load(Ordering::SeqCst));
+        assert_eq!(after, before, "{word}: allocations and frees");
+        assert!(samples > 500 || word == SPACEMOUSE, "{word}: {samples} samples");
+    }
 }
 
 #[test]

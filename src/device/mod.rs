@@ -5,13 +5,17 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros))]
 #![deny(unsafe_code)]
 
+pub mod driver;
+pub mod emulator;
 mod hold;
+pub mod kinematics;
 mod limiter;
 mod observer;
 pub mod operator;
 mod simulated;
 mod spec;
 mod velocity;
+pub mod wire;
 
 pub use limiter::{EnergyBudget, HandMotion, Limiter, SafeForce};
 pub use observer::{HandObserver, Observed};

@@ -14,9 +14,15 @@ const SCENES: [(&str, &str); 3] = [
     ("peg_primitive", include_str!("../../scenes/peg_primitive.toml")),
 ];
 
-const DEVICES: [(&str, &str); 2] = [
+const DEVICES: [(&str, &str); 8] = [
     ("simulated-3dof", include_str!("../../devices/simulated-3dof.toml")),
     ("simulated-6dof", include_str!("../../devices/simulated-6dof.toml")),
+    ("novint-falcon", include_str!("../../devices/novint-falcon.toml")),
+    ("polhem", include_str!("../../devices/polhem.toml")),
+    ("vintage", include_str!("../../devices/vintage.toml")),
+    ("woodenhaptics", include_str!("../../devices/woodenhaptics.toml")),
+    ("haply-2dof", include_str!("../../devices/haply-2dof.toml")),
+    ("hapkit", include_str!("../../devices/hapkit.toml")),
 ];
 
 /// Why a scene or a device could not be opened.

@@ -1,6 +1,7 @@
 //! Whole scenes: what is read and built from the shipped ones, and what is said about each kind of mistake.
 
 use super::*;
+use crate::device::driver::catalogue::DRIVERS;
 use crate::device::operator::{Action, Skill, Until};
 use crate::device::{DeviceSpec, PerPart};
 use crate::files::{LoadError, Report, Severity};
@@ -67,7 +68,10 @@ fn every_shipped_scene_builds_on_its_own_device_without_a_warning() {
         assert_eq!(spec.source.text(), shipped(name).expect("it is shipped"));
     }
     for name in shipped_device_names() {
-        assert!(open_device(name).expect("it is valid").warnings.is_empty());
+        let device = open_device(name).expect("it is valid");
+        assert!(device.warnings.is_empty());
+        let driver = device.value.driver.as_str();
+        assert!(driver == "simulated" || DRIVERS.contains(&driver), "{name}: no driver is called {driver}");
     }
 }
 
@@ -539,11 +543,9 @@ fn a_scene_is_opened_by_name_or_by_path() {
         unknown,
         "no scene is called `virtual_wal` (did you mean `virtual_wall`?); to open a file, give its path"
     );
-    let device = open_device("falcon").expect_err("not shipped").to_string();
-    assert!(
-        device.contains("(known here: `simulated-3dof`, `simulated-6dof`); to open a file, give its path"),
-        "{device}"
-    );
+    let device = open_device("xyz").expect_err("not shipped").to_string();
+    assert!(device.contains("(known here: `simulated-3dof`, `simulated-6dof`, `novint-falcon`,"), "{device}");
+    assert!(device.ends_with("); to open a file, give its path"), "{device}");
     let missing = open("nowhere/x.toml").expect_err("it is not there");
     assert!(matches!(missing, OpenError::File(LoadError::NotFound { .. })), "{missing}");
     assert!(matches!(open("x.toml"), Err(OpenError::File(_))));

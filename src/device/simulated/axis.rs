@@ -16,52 +16,52 @@
 
 /// What resists motion along the axis, and the hand's impedance.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AxisModel {
+pub(in crate::device) struct AxisModel {
     /// Moving inertia `m`, device and hand.
-    pub(super) inertia: f64,
+    pub(in crate::device) inertia: f64,
     /// Drag `b` of the device.
-    pub(super) drag: f64,
+    pub(in crate::device) drag: f64,
     /// Coulomb friction `F` of the device.
-    pub(super) friction: f64,
+    pub(in crate::device) friction: f64,
     /// Spring `k` of the hand.
-    pub(super) stiffness: f64,
+    pub(in crate::device) stiffness: f64,
     /// Damper `c` of the hand.
-    pub(super) damping: f64,
+    pub(in crate::device) damping: f64,
 }
 
 /// What drives motion along the axis, constant over the interval.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AxisDrive {
+pub(in crate::device) struct AxisDrive {
     /// Motor force `u`.
-    pub(super) motor: f64,
+    pub(in crate::device) motor: f64,
     /// The hand's own force `p`.
-    pub(super) push: f64,
+    pub(in crate::device) push: f64,
     /// Distance `e` from the handle at the start of the interval to the hand's target in its middle.
-    pub(super) distance: f64,
+    pub(in crate::device) distance: f64,
     /// Velocity `w` of the target.
-    pub(super) target_velocity: f64,
+    pub(in crate::device) target_velocity: f64,
 }
 
 /// What became of the axis: the way it went and who did what work.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct AxisMotion {
+pub(in crate::device) struct AxisMotion {
     /// Displacement.
-    pub(super) way: f64,
+    pub(in crate::device) way: f64,
     /// Velocity at the end.
-    pub(super) velocity: f64,
+    pub(in crate::device) velocity: f64,
     /// Work of the motors.
-    pub(super) motor_work: f64,
+    pub(in crate::device) motor_work: f64,
     /// Work of the hand: spring, damper and its own force.
-    pub(super) hand_work: f64,
+    pub(in crate::device) hand_work: f64,
     /// Energy lost in drag; never negative.
-    pub(super) drag_loss: f64,
+    pub(in crate::device) drag_loss: f64,
     /// Energy lost in friction; never negative.
-    pub(super) friction_loss: f64,
+    pub(in crate::device) friction_loss: f64,
 }
 
 impl AxisModel {
     /// Moves an axis that has velocity `velocity` for `interval` seconds.
-    pub(super) fn advance(&self, velocity: f64, drive: &AxisDrive, interval: f64) -> AxisMotion {
+    pub(in crate::device) fn advance(&self, velocity: f64, drive: &AxisDrive, interval: f64) -> AxisMotion {
         let mut motion = AxisMotion { velocity, ..AxisMotion::default() };
         let mut left = interval;
         if velocity != 0.0 {

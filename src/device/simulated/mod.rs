@@ -11,7 +11,7 @@
 //! device's latency, held between ticks and saturated at the device's limits, and goes to zero when the device file
 //! states a watchdog and nothing is heard for that long. Readings are rounded to the encoder's step.
 
-mod axis;
+pub(super) mod axis;
 mod stall;
 #[cfg(test)]
 mod tests;

@@ -31,7 +31,8 @@ static ROOT: Keys = Keys {
             "driver",
             Kind::Text("^[a-z0-9-]+$", ANY_LENGTH),
             "\"simulated\"",
-            "Part of the program that talks to it: a word of a-z, 0-9 and -",
+            "Part of the program that talks to it, a word of a-z, 0-9 and -: simulated, falcon, polhem, vintage, \
+             woodenhaptics, haply-2dof, hapkit",
         ),
         Key::table("capabilities", &CAPABILITIES, "What the device senses and gives"),
         Key::table("limits", &LIMITS, "What it may do to a hand"),

@@ -1,0 +1,256 @@
+//! The other end of a device's line: firmware, mechanism and hand, to the byte. Stands in for hardware that is not there.
+//!
+//! Thread: whoever tests or plays the device (no heap after it is made).
+//!
+//! A [`Firmware`] speaks a family's protocol and turns commands into torques on the joints; the [`Emulator`] moves the handle
+//! under them, held by a simulated hand. The force at the handle comes from the *numerical* derivative of the mechanism,
+//! not from the Jacobian that the driver uses: driver and emulator agree only if both are right.
+//!
+//! What can go wrong on the way back to the host is in [`Line`].
+
+mod arm;
+#[cfg(test)]
+mod arm_tests;
+mod falcon;
+mod hapkit;
+mod haply;
+mod line;
+#[cfg(test)]
+mod small_tests;
+mod spacemouse;
+#[cfg(test)]
+mod tests;
+
+pub use arm::ArmFirmware;
+pub use falcon::FalconFirmware;
+pub use hapkit::HapkitFirmware;
+pub use haply::HaplyFirmware;
+pub use line::{Line, Trouble, exchange};
+pub use spacemouse::SpaceMouse;
+
+use super::kinematics::{Jacobian, Joints, Kinematics, Mount, force_of_torques};
+use super::simulated::axis::{AxisDrive, AxisModel};
+use super::wire::{ByteEnd, LineOrder, Outbox};
+use crate::math::Vec3;
+use crate::shared::{MonoNs, NS_PER_S};
+
+/// Longest step of the motion, ns: 50 µs follow a stiff hand.
+const STEP_NS: u64 = 50_000;
+/// Most steps in one call. After a longer gap the world has stood still for the rest.
+const STEPS_MAX: u64 = 20_000;
+/// Step of the numerical derivative, rad.
+const DERIVATIVE_STEP: f64 = 1e-4;
+
+/// What firmware can sense.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Senses<const N: usize> {
+    /// True joint angles, rad.
+    pub joints: Joints<N>,
+    /// Buttons held, one bit each.
+    pub buttons: u32,
+    /// Angles of a wrist that is sensed but not driven, rad.
+    pub wrist: Vec3,
+}
+
+/// The inside of a device with `N` motors.
+pub trait Firmware<const N: usize> {
+    /// Takes bytes and answers.
+    fn receive(&mut self, bytes: &[u8], senses: &Senses<N>, now: MonoNs, out: &mut Outbox);
+
+    /// The host did this to the line.
+    fn line(&mut self, _order: LineOrder) {}
+
+    /// Torques on the joints now, N·m.
+    fn torques(&self, now: MonoNs) -> Joints<N>;
+
+    /// Power fails and returns: everything is forgotten and the counters start where the handle is.
+    fn power_cycle(&mut self, senses: &Senses<N>);
+}
+
+/// The hand that holds the handle: a spring and a damper to a place, m, N/m, N·s/m.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hand {
+    /// Where it wants the handle, in the device's base frame.
+    pub target: Vec3,
+    /// Its spring.
+    pub stiffness: f64,
+    /// Its damper.
+    pub damping: f64,
+}
+
+/// A device, with its handle in a hand.
+pub struct Emulator<F, K, const N: usize> {
+    firmware: F,
+    kinematics: K,
+    mount: Mount,
+    axis: AxisModel,
+    hand: Hand,
+    position: Vec3,
+    velocity: Vec3,
+    senses: Senses<N>,
+    force: Vec3,
+    /// The derivative, and the joints it was taken at.
+    jacobian: Option<(Jacobian<N>, Joints<N>)>,
+    now: Option<MonoNs>,
+    outbox: Outbox,
+}
+
+impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
+    /// A device of this moving mass, kg, switched on with its handle at `start` in the device's base frame; `None` where the
+    /// mechanism cannot be.
+    #[must_use]
+    pub fn new(mut firmware: F, kinematics: K, mount: Mount, mass_kg: f64, start: &Vec3) -> Option<Self> {
+        let position = mount.from_device(start);
+        let senses = Senses { joints: kinematics.inverse(&position)?, buttons: 0, wrist: Vec3::zeros() };
+        firmware.power_cycle(&senses);
+        let axis = AxisModel { inertia: mass_kg, drag: 0.0, friction: 0.0, stiffness: 0.0, damping: 0.0 };
+        Some(Self {
+            firmware,
+            kinematics,
+            mount,
+            axis,
+            hand: Hand { target: *start, stiffness: 1000.0, damping: 20.0 },
+            position,
+            velocity: Vec3::zeros(),
+            senses,
+            force: Vec3::zeros(),
+            jacobian: None,
+            now: None,
+            outbox: Outbox::default(),
+        })
+    }
+
+    /// The hand.
+    pub fn hand(&mut self) -> &mut Hand {
+        &mut self.hand
+    }
+
+    /// Presses exactly these buttons.
+    pub fn press(&mut self, buttons: u32) {
+        self.senses.buttons = buttons;
+    }
+
+    /// Turns the wrist, rad.
+    pub fn turn_wrist(&mut self, angles: Vec3) {
+        self.senses.wrist = angles;
+    }
+
+    /// Switches it off and on.
+    pub fn power_cycle(&mut self) {
+        self.outbox.clear();
+        self.firmware.power_cycle(&self.senses);
+    }
+
+    /// Where the handle is, in the device's base frame.
+    #[must_use]
+    pub fn position(&self) -> Vec3 {
+        self.mount.to_device(&self.position)
+    }
+
+    /// The force of the motors at the handle, N, in the device's base frame.
+    #[must_use]
+    pub fn force(&self) -> Vec3 {
+        self.mount.direction_to_device(&self.force)
+    }
+
+    /// The firmware.
+    #[must_use]
+    pub fn firmware(&self) -> &F {
+        &self.firmware
+    }
+
+    /// The firmware, to be tampered with.
+    pub fn firmware_mut(&mut self) -> &mut F {
+        &mut self.firmware
+    }
+
+    /// Force of these torques where the handle is, by virtual work on the mechanism itself.
+    fn force_of(&mut self, torques: &Joints<N>) -> Option<Vec3> {
+        let joints = self.senses.joints;
+        let near = |at: &Joints<N>| (at - joints).norm() < DERIVATIVE_STEP;
+        if !self.jacobian.is_some_and(|(_, at)| near(&at)) {
+            self.jacobian = Some((self.derivative()?, joints));
+        }
+        force_of_torques(&self.jacobian?.0, torques)
+    }
+
+    fn derivative(&self) -> Option<Jacobian<N>> {
+        let mut jacobian = Jacobian::<N>::zeros();
+        for joint in 0..N {
+            let at = |step: f64| {
+                let mut joints = self.senses.joints;
+                joints[joint] += step;
+                self.kinematics.forward(&joints)
+            };
+            let way = at(DERIVATIVE_STEP)? - at(-DERIVATIVE_STEP)?;
+            jacobian.set_column(joint, &(way / (2.0 * DERIVATIVE_STEP)));
+        }
+        Some(jacobian)
+    }
+
+    fn advance(&mut self, now: MonoNs) {
+        let Some(last) = self.now else {
+            self.now = Some(now);
+            return;
+        };
+        let steps = now.since(last).div_ceil(STEP_NS).min(STEPS_MAX);
+        if steps == 0 {
+            return;
+        }
+        let step_s = now.since(last).min(STEPS_MAX * STEP_NS) as f64 / NS_PER_S as f64 / steps as f64;
+        for index in 0..steps {
+            let at = MonoNs(last.0 + now.since(last) * index / steps);
+            let torques = self.firmware.torques(at);
+            self.force = self.force_of(&torques).unwrap_or_default();
+            self.step(step_s);
+        }
+        self.now = Some(now);
+    }
+
+    fn step(&mut self, step_s: f64) {
+        self.axis.stiffness = self.hand.stiffness;
+        self.axis.damping = self.hand.damping;
+        let target = self.mount.from_device(&self.hand.target);
+        let mut next = self.position;
+        for axis in 0..3 {
+            let distance = target[axis] - self.position[axis];
+            let drive = AxisDrive { motor: self.force[axis], push: 0.0, distance, target_velocity: 0.0 };
+            let moved = self.axis.advance(self.velocity[axis], &drive, step_s);
+            next[axis] += moved.way;
+            self.velocity[axis] = moved.velocity;
+        }
+        // The mechanism lets the handle go only where it can, in a plane or on a line if it has few joints; at its end
+        // stops it stands.
+        let joints = self.kinematics.inverse(&next);
+        let within = |joints: &Joints<N>| if N == 3 { Some(next) } else { self.kinematics.forward(joints) };
+        match joints.and_then(|joints| Some((joints, within(&joints)?))) {
+            Some((joints, position)) => (self.senses.joints, self.position) = (joints, position),
+            None => self.velocity = Vec3::zeros(),
+        }
+    }
+}
+
+impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> ByteEnd for Emulator<F, K, N> {
+    fn feed(&mut self, bytes: &[u8], now: MonoNs) {
+        self.advance(now);
+        if !bytes.is_empty() {
+            self.firmware.receive(bytes, &self.senses, now, &mut self.outbox);
+            let torques = self.firmware.torques(now);
+            self.force = self.force_of(&torques).unwrap_or_default();
+        }
+    }
+
+    fn next_out(&mut self, out: &mut [u8]) -> usize {
+        self.outbox.pop(out)
+    }
+
+    fn line(&mut self, order: LineOrder, _now: MonoNs) {
+        self.firmware.line(order);
+    }
+}
+
+/// A number of counts as a 16-bit register shows it.
+fn register(count: f64) -> i16 {
+    // Wraps as the register does; the counts of a desk device are far from 32 bits.
+    count.round() as i32 as i16
+}

@@ -1,0 +1,94 @@
+//! Devices with fewer than three motors.
+
+use super::tests::Desk;
+use super::*;
+use crate::device::driver::{
+    Driver, DriverEventKind, DriverState, HapkitCalibration, HapkitFamily, HaplyCalibration, HaplyFamily, Host,
+};
+use crate::device::kinematics::{Pantograph, Sector};
+
+fn haply() -> Desk<Host<HaplyFamily>, HaplyFirmware, Pantograph, 2> {
+    let calibration = HaplyCalibration::default();
+    let rest = calibration.rest().expect("in reach");
+    let device = Emulator::new(HaplyFirmware::new(5), calibration.pantograph, calibration.mount, 0.1, &rest);
+    Desk::new(Host::new(HaplyFamily::new(calibration)), device.expect("in reach"))
+}
+
+fn hapkit() -> Desk<Host<HapkitFamily>, HapkitFirmware, Sector, 1> {
+    let calibration = HapkitCalibration::default();
+    let firmware = HapkitFirmware::new(calibration.sector);
+    let device = Emulator::new(firmware, calibration.sector, calibration.mount, 0.05, &Vec3::zeros());
+    Desk::new(Host::new(HapkitFamily::new(calibration)), device.expect("in reach"))
+}
+
+/// Confirms that the handle rests; no force before.
+fn home<D: Driver, F: Firmware<N>, K: Kinematics<N>, const N: usize>(desk: &mut Desk<D, F, K, N>, force: Vec3) {
+    desk.until("awake", |desk| matches!(desk.driver.state(), DriverState::Homing(_)));
+    desk.run(20, Some(force));
+    assert_eq!(desk.peak_n, 0.0, "force before homing");
+    desk.driver.confirm_home(desk.now);
+    desk.until("homed", |desk| desk.driver.state() == DriverState::Ready && desk.count(DriverEventKind::Homed) == 1);
+}
+
+#[test]
+fn a_pantograph_gives_the_force_it_is_told_to_and_not_twice_that() {
+    let mut desk = haply();
+    home(&mut desk, Vec3::new(1.0, 0.0, 0.0));
+    desk.move_hand(Vec3::zeros(), 500);
+    let forces = [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.7, -0.7, 0.0]].map(Vec3::from);
+    desk.gives_what_is_commanded(&forces);
+    desk.move_hand(Vec3::new(-0.02, 0.025, 0.0), 300);
+    desk.gives_what_is_commanded(&forces);
+}
+
+#[test]
+fn a_pantograph_stands_every_trouble_on_the_line() {
+    let mut desk = haply();
+    home(&mut desk, Vec3::new(1.0, 0.0, 0.0));
+    desk.move_hand(Vec3::zeros(), 500);
+    desk.stands_trouble(Vec3::new(0.8, 0.5, 0.0));
+    desk.weathers_a_storm(Vec3::new(0.8, 0.5, 0.0));
+    desk.comes_back_after_the_cable_was_pulled(Vec3::new(0.8, 0.0, 0.0));
+}
+
+#[test]
+fn motors_that_cannot_give_the_force_keep_its_direction() {
+    let mut desk = haply();
+    home(&mut desk, Vec3::new(1.0, 0.0, 0.0));
+    desk.move_hand(Vec3::zeros(), 500);
+    // The limiter lets 5 N through; the motors end before that.
+    desk.device.hand().stiffness = 5000.0;
+    desk.run(400, Some(Vec3::new(4.0, 3.0, 0.0)));
+    let felt = desk.device.force();
+    assert!(felt.norm() > 0.5 && felt.norm() < 4.9, "{felt}");
+    assert!((felt.y / felt.x - 0.75).abs() < 0.01, "{felt}");
+}
+
+#[test]
+fn a_hapkit_gives_the_force_it_is_told_to() {
+    let mut desk = hapkit();
+    home(&mut desk, Vec3::new(0.0, 1.0, 0.0));
+    desk.gives_what_is_commanded(&[Vec3::new(0.0, 1.0, 0.0), Vec3::new(0.0, -2.0, 0.0)]);
+    desk.move_hand(Vec3::new(0.0, 0.02, 0.0), 200);
+    desk.gives_what_is_commanded(&[Vec3::new(0.0, -1.5, 0.0)]);
+}
+
+#[test]
+fn a_hapkit_stands_every_trouble_on_the_line() {
+    let mut desk = hapkit();
+    home(&mut desk, Vec3::new(0.0, 1.0, 0.0));
+    desk.stands_trouble(Vec3::new(0.0, 1.5, 0.0));
+    desk.weathers_a_storm(Vec3::new(0.0, 1.5, 0.0));
+    desk.comes_back_after_the_cable_was_pulled(Vec3::new(0.0, 1.5, 0.0));
+}
+
+#[test]
+fn a_hapkit_that_has_lost_power_for_a_moment_is_not_homed_any_more() {
+    let mut desk = hapkit();
+    home(&mut desk, Vec3::new(0.0, 1.0, 0.0));
+    desk.run(10, Some(Vec3::new(0.0, 1.0, 0.0)));
+    desk.device.power_cycle();
+    desk.run(3, Some(Vec3::new(0.0, 1.0, 0.0)));
+    assert!(matches!(desk.driver.state(), DriverState::Homing(_)));
+    assert_eq!(desk.device.force().norm(), 0.0);
+}
