@@ -68,6 +68,8 @@ pub enum Received {
     Bool(bool),
     /// Any other type, which no address takes.
     Other,
+    /// An impulse or a nil.
+    Nothing,
 }
 
 /// One message as received.
@@ -225,6 +227,7 @@ impl From<OscType> for Received {
             OscType::Double(number) => Self::Double(number),
             OscType::String(text) => Self::Text(text),
             OscType::Bool(yes) => Self::Bool(yes),
+            OscType::Inf | OscType::Nil => Self::Nothing,
             _ => Self::Other,
         }
     }
@@ -242,7 +245,7 @@ impl Received {
             Self::Double(number) => *number,
             Self::Bool(yes) => f64::from(u8::from(*yes)),
             Self::Text(_) => return Err(bad("a text where a number is wanted; send it as i or f")),
-            Self::Other => return Err(bad("a number is wanted; send it as i or f")),
+            Self::Other | Self::Nothing => return Err(bad("a number is wanted; send it as i or f")),
         };
         if number.is_finite() { Ok(number) } else { Err(bad("a number that is not finite")) }
     }

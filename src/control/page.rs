@@ -34,8 +34,9 @@ told to every client with a lease, the one that made it included.
 written as `%` and two hexadecimal digits for each byte: `/hapticd/material/soft%20tissue/friction`.
 
 **Types.** `i`, `h`, `f`, `d`, `T` and `F` are accepted wherever a number or a switch is wanted; a text for a
-number, an infinity or a NaN is not. hapticd itself sends `i`, `f` and `s` only; a switch is sent as 0 or 1. A text
-that would make a datagram longer than 1472 bytes is cut.
+number, an infinity or a NaN is not. A command that needs no argument also takes a lone impulse `I` or nil `N`, as the
+button of a panel sends. hapticd itself sends `i`, `f` and `s` only; a switch is sent as 0 or 1. A text that would
+make a datagram longer than 1472 bytes is cut.
 
 **Leases.** Events (`/hapticd/notify`) and streams (`/hapticd/subscribe`) end 30 s after the last message of their
 client, whatever it was; `/hapticd/ping` will do. A client is the address its answers go to. There may be 64, each

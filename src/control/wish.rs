@@ -131,6 +131,11 @@ fn takes(entry: &Entry) -> Takes {
 fn wish(row: &(&'static Entry, String), arguments: &[Received], context: &Context<'_>) -> Result<Wish, Refused> {
     let (entry, name) = row;
     let takes = takes(entry);
+    // A panel's button sends an impulse where there is nothing to say.
+    let arguments = match arguments {
+        [Received::Nothing] if entry.kind == Kind::Command && takes.least == 0 => &[],
+        _ => arguments,
+    };
     if entry.access == Access::Sent || (entry.access == Access::Read && !arguments.is_empty()) {
         let text = "this is only told by the daemon; send it without arguments to ask, or subscribe, or notify";
         return Err(refused(Code::NotAllowed, text));

@@ -4,7 +4,7 @@ use crate::plant::fault;
 use crate::rig::{Rig, bundle, bytes, code_of, done, f, i, local, message, remote, s};
 use hapticd::control::osc::is_halt;
 use hapticd::control::plant::{Act, Code, Job, News, Refused, Setting, Ticket, Value};
-use hapticd::shared::lifecycle::State;
+use hapticd::shared::lifecycle::{Event, State};
 use hapticd::shared::{MonoNs, Parameter};
 use rosc::OscType;
 
@@ -78,6 +78,19 @@ fn numbers_of_every_type_are_taken_and_nothing_else() {
     }
     for beyond in [f(3000.5), i(-1), OscType::Long(i64::MAX), OscType::Double(1e300)] {
         assert_eq!(set(beyond.clone()), Err(422), "{beyond:?}");
+    }
+}
+
+#[test]
+fn the_button_of_a_panel_sends_an_impulse_and_that_will_do() {
+    for pressed in [OscType::Inf, OscType::Nil] {
+        let mut rig = Rig::new();
+        let heard = rig.ask(local(1), "/hapticd/start", std::slice::from_ref(&pressed));
+        assert_eq!(code_of(&heard[0]), None, "{heard:?}");
+        assert_eq!(rig.plant.acts, [vec![Act::Event(Event::Enable)]]);
+        // Where something must be said it is not enough, and two are one too many.
+        assert_eq!(rig.refusal(local(1), "/hapticd/scene/load", std::slice::from_ref(&pressed)).0, 400);
+        assert_eq!(rig.refusal(local(1), "/hapticd/start", &[pressed.clone(), pressed]).0, 400);
     }
 }
 
