@@ -19,7 +19,8 @@ const FAR_SHARE: f64 = 0.1;
 const BEYOND: f64 = 1.1;
 /// Most tries to place a sample in the band.
 const TRIES: usize = 1000;
-/// Error, m, whose fourth power counts as much as its square in the last steps.
+/// Error, m, whose fourth power counts as much as its square in the last steps. Earlier, when all errors are large, the
+/// fourth power would chase a few of them and spoil the rest.
 const TAIL: f64 = 2e-5;
 /// Points of the error reported at the end.
 const HELD_OUT: usize = 20_000;
@@ -232,7 +233,7 @@ fn descend(
             band: (BEYOND * plan.band / plan.unit) as f32,
             // The plan gives it for lengths in mm.
             slope_weight: (plan.slope_weight * share * (1e-3 / plan.unit).powi(2)) as f32,
-            tail_weight: ((1.0 - share) * (plan.unit / TAIL).powi(2)) as f32,
+            tail_weight: ((1.0 - 10.0 * share).max(0.0) * (plan.unit / TAIL).powi(2)) as f32,
         };
         let weights = Weights::new(numbers);
         let taken: Vec<&Chunk> =

@@ -152,7 +152,7 @@ impl<const D: usize> BlockGrid<D> {
         let per_block = NODES.pow(D as u32);
         let finite = |v: &NodeValue| v.iter().all(|x| x.is_finite());
         total.is_some_and(|n| n > 0 && n == self.index.len() && n == self.centers.len())
-            && self.nodes.len() % per_block == 0
+            && self.nodes.len().is_multiple_of(per_block)
             && self.index.iter().all(|&k| k == NO_NODES || (k as usize) < self.nodes.len() / per_block)
             && self.step.iter().all(|h| h.is_finite() && *h > 0.0)
             && self.low.iter().all(|x| x.is_finite())

@@ -67,8 +67,6 @@ pub(crate) fn dense<const FUSED: bool>(weights: &Square, x: &Block, out: &mut Bl
                 }
             }
         }
-        for row in 0..ROWS {
-            out[first + row] = sums[row];
-        }
+        out[first..first + ROWS].copy_from_slice(&sums);
     }
 }
