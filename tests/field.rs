@@ -189,8 +189,11 @@ fn training_learns() {
 #[test]
 fn the_shipped_networks_keep_their_promise() {
     let bolt = Source::bolt(&bolt(Hand::Right)).expect("a bolt");
-    let cases: [(&str, &Source, &[u8], TrainPlan); 1] =
-        [("bolt", &bolt, include_bytes!("data/field/bolt_m48x5.field"), TrainPlan::default())];
+    let bore = Source::bore(&bore()).expect("a bore");
+    let cases: [(&str, &Source, &[u8], TrainPlan); 2] = [
+        ("bolt", &bolt, include_bytes!("data/field/bolt_m48x5.field"), TrainPlan::default()),
+        ("bore", &bore, include_bytes!("data/field/bore_50.field"), TrainPlan::round()),
+    ];
     for (name, source, bytes, plan) in cases {
         let field = Baked::from_bytes(bytes, &source.hash(&plan)).expect("made from this part by this plan");
         assert!(matches!(field.model, Model::Network(_)));

@@ -63,9 +63,9 @@ pub(super) struct BakeArgs {
     /// The kind of model
     #[arg(long, value_enum, default_value = "grid")]
     model: ModelKind,
-    /// Where training starts: equal seeds, equal networks
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// Where training starts: equal seeds, equal networks; by default the one that the plan names
+    #[arg(long)]
+    seed: Option<u64>,
     /// File to write
     #[arg(long)]
     out: PathBuf,
@@ -111,7 +111,7 @@ impl BakeArgs {
             ModelKind::Grid => {
                 let plan = GridPlan::profile();
                 let field = bake_grid(&source, &plan).map_err(|e| Failure::Usage(e.to_string()))?;
-                let error = measure(&field, &source, plan.band, HELD_OUT, self.seed);
+                let error = measure(&field, &source, plan.band, HELD_OUT, self.seed.unwrap_or(1));
                 (field, error)
             }
             ModelKind::Network => self.train(&source)?,
@@ -132,7 +132,7 @@ impl BakeArgs {
     fn train(&self, source: &Source) -> Result<(Baked, FieldError), Failure> {
         let plan = if source.symmetry() == Symmetry::Round { TrainPlan::round() } else { TrainPlan::default() };
         let shown = std::io::stderr().is_terminal();
-        let result = train(source, &TrainPlan { seed: self.seed, ..plan }, |p| {
+        let result = train(source, &TrainPlan { seed: self.seed.unwrap_or(plan.seed), ..plan }, |p| {
             if shown {
                 let share = 100 * p.step / p.steps.max(1);
                 eprint!("\rtraining {share:>3} %, off by about {:.1} µm   ", p.loss * 1e6);
