@@ -9,6 +9,7 @@
 //!
 //! Modules are declared in the order of that walk; `ARCHITECTURE.md` says what each may import.
 
+pub mod bake;
 pub mod bench;
 pub mod collision;
 pub mod control;

@@ -16,6 +16,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("haptic", &["math", "shared", "mechanism", "device"]),
     ("geometry", &["math"]),
     ("collision", &["math", "shared", "geometry"]),
+    ("bake", &["math", "shared", "geometry", "collision"]),
     ("sim", &["math", "shared", "mechanism", "geometry", "collision"]),
     ("files", &["math", "shared", "device"]),
     ("scene", &["math", "shared", "mechanism", "device", "haptic", "geometry", "collision", "sim", "files"]),

@@ -5,6 +5,7 @@
 //! ```text
 //!  Request (poses) ──► broad phase ──► feature × surface, both ways ──► merge, thin ──► Reply (candidates)
 //!                      [model]         [contact], [minimum]             [select]
+//!  field: distance models for parts with thousands of nodes                           [field]
 //!  Service: the same function inline, or on its own thread                              [thread]
 //! ```
 //!
@@ -15,6 +16,7 @@ mod candidate;
 mod contact;
 #[cfg(test)]
 mod contact_tests;
+pub mod field;
 mod minimum;
 mod model;
 mod select;

@@ -2,6 +2,7 @@
 //!
 //! Thread: main.
 
+use super::bake::BakeArgs;
 use super::demo::{self, DemoOptions};
 use super::doctor::{self, DoctorOptions};
 use super::report::{self, ReportOptions};
@@ -73,6 +74,11 @@ enum Verb {
         after_help = "Examples:\n  hapticd doctor\n  hapticd doctor --seconds 600 --cpu 3\n  hapticd doctor --json\n\nRun it as the user who will run hapticd. docs/doctor.md says what each finding means.\n\nExit codes: 0 fit, 1 not fit, 2 bad usage."
     )]
     Doctor(DoctorArgs),
+    /// Make the distance model of a part: a grid, or a trained network
+    #[command(
+        after_help = "Examples:\n  hapticd bake bolt --diameter 48mm --pitch 5mm --gap 0.4mm --length 20mm --chamfer 1.5mm --model network --out bolt.field\n  hapticd bake bore --diameter 50.035mm --length 40mm --chamfer 1mm --body 80mm --out bore.field\n\ndocs/fields.md says what the models are and how exact."
+    )]
+    Bake(BakeArgs),
     /// Print what may stand in a kind of file: as JSON Schema for editors, or as a page for people
     #[command(after_help = "Examples:\n  hapticd schema scene > scene.schema.json\n  hapticd schema device --markdown")]
     Schema {
@@ -245,6 +251,7 @@ pub fn main() -> ExitCode {
         Verb::Doctor(DoctorArgs { json, seconds, cpu }) => {
             doctor::run(&DoctorOptions { seconds, cpu, json }).map(|fit| exit(u8::from(!fit)))
         }
+        Verb::Bake(args) => args.run().map(|()| exit(0)),
         Verb::Schema { kind, markdown } => Ok(print_schema(kind, markdown)),
         Verb::Osc => {
             print!("{}", control::table::markdown());

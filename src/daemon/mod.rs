@@ -2,6 +2,7 @@
 //!
 //! Thread: main, but for what the parts start.
 
+mod bake;
 pub mod cli;
 mod demo;
 pub mod doctor;
