@@ -36,12 +36,12 @@ struct Cli {
 enum Verb {
     /// Run a scene with a simulated device and operator; without a name, list the scenes
     #[command(
-        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 4 a latched fault."
+        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n  hapticd demo peg_primitive --out results\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 4 a latched fault."
     )]
     Demo(DemoArgs),
     /// Run the service: scene and device of the configuration, driven by OSC
     #[command(
-        after_help = "Examples:\n  hapticd run\n  hapticd run --scene box_on_table --allow-no-rt\n  hapticd run --config lab.toml --port 0 --query-port 0\n\nSignals: TERM and INT end it, HUP reads configuration and scene again. docs/service.md has the rest.\n\nExit codes: 0 ended by a signal, 2 bad usage or bad file, 3 no real-time rights or a port in use, 4 the haptic loop failed."
+        after_help = "Examples:\n  hapticd run\n  hapticd run --scene box_on_table --allow-no-rt\n  hapticd run --config lab.toml --port 0 --query-port 0 --viewer-port 0\n\nSignals: TERM and INT end it, HUP reads configuration and scene again. docs/service.md has the rest.\n\nExit codes: 0 ended by a signal, 2 bad usage or bad file, 3 no real-time rights or a port in use, 4 the haptic loop failed."
     )]
     Run(RunArgs),
     /// Make a page of a recording: verdict, force, energy, timing, faults; several files are compared
@@ -57,7 +57,7 @@ enum Verb {
         /// The recording
         file: PathBuf,
     },
-    /// Measure: tick, jitter, passivity, zwidth, solver
+    /// Measure: tick, jitter, passivity, zwidth, solver, telemetry
     #[command(
         after_help = "Examples:\n  hapticd bench tick\n  hapticd bench jitter --seconds 20 --json\n  hapticd bench zwidth --out bench-results\n\ndocs/benchmarks.md says what each figure means."
     )]
@@ -110,6 +110,9 @@ struct RunArgs {
     /// TCP port for OSCQuery and metrics; 0 for any free one
     #[arg(long)]
     query_port: Option<u16>,
+    /// TCP port for the viewer; 0 for any free one
+    #[arg(long)]
+    viewer_port: Option<u16>,
     /// Run also without real-time rights
     #[arg(long)]
     allow_no_rt: bool,
@@ -163,7 +166,10 @@ struct DemoArgs {
     /// Record every tick to this MCAP file; `hapticd report` makes a page of it
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Open no viewer
+    /// Write recording, report and summary into this directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Serve no viewer
     #[arg(long)]
     headless: bool,
     /// Real-time priority of the haptic thread, 1 to 99; 0 for none
@@ -235,8 +241,9 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Verb::Demo(args) => demonstrate(&args),
-        Verb::Run(RunArgs { config, scene, device, port, query_port, allow_no_rt }) => {
-            run::run(&RunOptions { config, scene, device, port, query_port, allow_no_rt }).map(|()| exit(0))
+        Verb::Run(RunArgs { config, scene, device, port, query_port, viewer_port, allow_no_rt }) => {
+            run::run(&RunOptions { config, scene, device, port, query_port, viewer_port, allow_no_rt })
+                .map(|()| exit(0))
         }
         Verb::Report(ReportArgs { files, out, csv }) => report::run(&ReportOptions { files, out, csv }).map(|said| {
             print!("{said}");
@@ -288,6 +295,8 @@ fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
             lockstep: args.lockstep,
             json: args.json,
             record: args.record.clone(),
+            out: args.out.clone(),
+            viewer: !args.headless && !args.lockstep,
             realtime: RealtimeRequest {
                 priority: args.priority,
                 cpu: args.cpu,

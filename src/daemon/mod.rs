@@ -8,11 +8,13 @@ mod demo;
 pub mod doctor;
 mod failure;
 mod lockstep;
+mod portrait;
 mod replay;
 mod report;
 pub mod run;
 mod summary;
 mod tape;
+mod window;
 
 pub use demo::{DemoOptions, list, run as run_demo};
 pub use failure::{Failure, exit, warn};
