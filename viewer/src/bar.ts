@@ -47,7 +47,7 @@ export class Bar {
     for (const [id, { states, address }] of Object.entries(COMMANDS)) {
       const button = byId(id, HTMLButtonElement);
       button.addEventListener("click", () => {
-        if (this.link.connected && model.state !== undefined && states.includes(model.state)) {
+        if (model.state !== undefined && states.includes(model.state)) {
           this.command(address(model.state));
         }
       });

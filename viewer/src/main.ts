@@ -131,7 +131,15 @@ if (view === undefined) {
   document.querySelector<HTMLElement>(".presets")?.setAttribute("hidden", "");
 }
 
+let turnedAt = performance.now();
+let skipped = false;
 setInterval(() => {
+  // After a pause of the page itself, what has come in the meantime is taken first; once, lest it never be told.
+  skipped = performance.now() - turnedAt > 4 * FIGURES_MS && !skipped;
+  turnedAt = performance.now();
+  if (skipped) {
+    return;
+  }
   bar.showFreshness();
   if (bar.freshness() === "live" && !document.hidden) {
     bar.showFigures();

@@ -38,6 +38,9 @@ const LEAST_N = 0.02;
 const ABOVE = 10;
 /** Frames at most this often, ms. */
 const FRAME_MS = 16;
+/** A frame that takes longer is drawn with fewer pixels, down to this many for each of the page's. */
+const SLOW_MS = 60;
+const LEAST_SHARPNESS = 0.5;
 
 /** A force from a point: shaft and head, pointing along z before it is turned. */
 class Arrow extends Group {
@@ -88,7 +91,11 @@ export class Scene3d {
   private handle: Object3D = new Group();
   private forceLimit = 1;
   private drawnAt = -Infinity;
+  /** Time from the start of a frame until the machine has drawn it, ms, smoothed. */
   private cost = 0;
+  /** Passed when the frame at hand is drawn; software drawing goes on long after `render` has returned. */
+  private fence: WebGLSync | null = null;
+  private sharpness = Math.min(devicePixelRatio, 2);
 
   private constructor(
     private readonly renderer: WebGLRenderer,
@@ -130,7 +137,9 @@ export class Scene3d {
   /** A view in that element; nothing when the browser cannot draw in three dimensions. */
   static create(frame: HTMLElement): Scene3d | undefined {
     const canvas = document.createElement("canvas");
-    const context = canvas.getContext("webgl2", { antialias: true, powerPreference: "low-power" });
+    // A machine without a graphics processor draws in software: smooth edges cost too much there.
+    const fast = canvas.getContext("webgl2", { antialias: true, failIfMajorPerformanceCaveat: true });
+    const context = fast ?? canvas.getContext("webgl2", { antialias: false });
     if (context === null) {
       return undefined;
     }
@@ -142,7 +151,7 @@ export class Scene3d {
     );
     frame.prepend(canvas);
     try {
-      return new Scene3d(new WebGLRenderer({ canvas, context, antialias: true }), frame);
+      return new Scene3d(new WebGLRenderer({ canvas, context }), frame);
     } catch {
       canvas.remove();
       return undefined;
@@ -230,16 +239,16 @@ export class Scene3d {
   private resize(): void {
     const { clientWidth: width, clientHeight: height } = this.frame;
     if (width > 0 && height > 0) {
-      this.renderer.setPixelRatio(this.cost > 30 ? 1 : Math.min(devicePixelRatio, 2));
+      this.renderer.setPixelRatio(this.sharpness);
       this.renderer.setSize(width, height, false);
       this.camera.resize(width / height);
     }
   }
 
-  /** Draws the scene as it was a moment ago, when it is time to. */
+  /** Draws the scene as it was a moment ago, when it is time to and the frame before is done. */
   draw(daemonTime: number): void {
     const now = performance.now();
-    if (now - this.drawnAt < Math.max(FRAME_MS, 2 * this.cost) - 2) {
+    if (!this.ready(now)) {
       return;
     }
     this.drawnAt = now;
@@ -249,7 +258,28 @@ export class Scene3d {
     }
     this.camera.update(this.tool.position);
     this.renderer.render(this.world, this.camera.camera);
-    this.cost += 0.2 * (performance.now() - now - this.cost);
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    this.fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
+  }
+
+  /** True when the last frame is drawn and as much time again has passed. Slow machines get a coarser picture. */
+  private ready(now: number): boolean {
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    if (this.fence !== null) {
+      if (!gl.isContextLost() && gl.getSyncParameter(this.fence, gl.SYNC_STATUS) !== gl.SIGNALED) {
+        return false;
+      }
+      gl.deleteSync(this.fence);
+      this.fence = null;
+      this.cost += 0.2 * (now - this.drawnAt - this.cost);
+      if (this.cost > SLOW_MS && this.sharpness > LEAST_SHARPNESS) {
+        this.sharpness = Math.max(LEAST_SHARPNESS, 0.75 * this.sharpness);
+        this.cost *= 0.6;
+        this.resize();
+      }
+    }
+    return now - this.drawnAt >= Math.max(FRAME_MS, 2 * this.cost) - 2;
   }
 
   private pose(frame: Frame): void {
