@@ -6,11 +6,12 @@
 //! client that vanished is not sent that client's streams for long.
 
 use super::osc::{Sent, encode};
+use super::peer::Peer;
 use super::plant::{Code, Plant, Refused};
-use super::stream::Stream;
+use super::stream::{self, Stream};
+use super::trail::Trail;
 use super::{metrics::HubFigures, table};
 use crate::shared::{MonoNs, NS_PER_S};
-use std::net::SocketAddr;
 
 /// Bounds on clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,15 +35,30 @@ struct Subscription {
     due: MonoNs,
     /// Counts what was due, sent or not.
     sequence: i32,
+    /// Of the stream of ticks: the place up to which they have been sent.
+    place: Option<u64>,
 }
 
 #[derive(Debug)]
 struct Client {
-    to: SocketAddr,
-    asker: SocketAddr,
+    to: Peer,
+    asker: Peer,
     until: MonoNs,
     notified: bool,
     streams: Vec<Subscription>,
+}
+
+impl Subscription {
+    /// The ticks since the last call; at first the newest alone.
+    fn ticks(&mut self, trail: &Trail, figures: &mut HubFigures) -> Vec<Vec<u8>> {
+        let from = self.place.unwrap_or_else(|| trail.end().saturating_sub(1));
+        self.place = Some(trail.end());
+        let (packets, lost) = stream::ticks(trail, from);
+        figures.skipped += lost;
+        figures.streamed += packets.len() as u64;
+        let path = table::of_stream(Stream::Ticks).map_or("", |entry| entry.path);
+        packets.iter().map(|packet| encode(path, packet)).collect()
+    }
 }
 
 /// All clients with a lease.
@@ -62,14 +78,14 @@ impl Clients {
     }
 
     /// Prolongs what was asked for from `from`, and what is sent to `to`.
-    pub(super) fn renew(&mut self, from: SocketAddr, to: SocketAddr, now: MonoNs) {
+    pub(super) fn renew(&mut self, from: Peer, to: Peer, now: MonoNs) {
         let until = self.until(now);
         for client in self.list.iter_mut().filter(|client| client.asker == from || client.to == to) {
             client.until = until;
         }
     }
 
-    fn client(&mut self, from: SocketAddr, to: SocketAddr, now: MonoNs) -> Result<&mut Client, Refused> {
+    fn client(&mut self, from: Peer, to: Peer, now: MonoNs) -> Result<&mut Client, Refused> {
         let until = self.until(now);
         let found = self.list.iter().position(|client| client.to == to);
         let index = match found {
@@ -88,7 +104,7 @@ impl Clients {
     }
 
     /// Begins or ends events.
-    pub(super) fn notify(&mut self, on: bool, from: SocketAddr, to: SocketAddr, now: MonoNs) -> Result<(), Refused> {
+    pub(super) fn notify(&mut self, on: bool, from: Peer, to: Peer, now: MonoNs) -> Result<(), Refused> {
         if on {
             self.client(from, to, now)?.notified = true;
         } else {
@@ -102,8 +118,8 @@ impl Clients {
     pub(super) fn subscribe(
         &mut self,
         (stream, rate_hz): (Stream, f64),
-        from: SocketAddr,
-        to: SocketAddr,
+        from: Peer,
+        to: Peer,
         now: MonoNs,
     ) -> Result<(), Refused> {
         let limits = self.limits;
@@ -129,12 +145,12 @@ impl Clients {
         if client.streams.len() >= limits.streams {
             return Err(busy(format!("{} streams already; unsubscribe from one", limits.streams)));
         }
-        client.streams.push(Subscription { stream, rate_hz, due: now, sequence: 0 });
+        client.streams.push(Subscription { stream, rate_hz, due: now, sequence: 0, place: None });
         Ok(())
     }
 
     /// Ends one stream of a client, or all.
-    pub(super) fn unsubscribe(&mut self, stream: Option<Stream>, to: SocketAddr) {
+    pub(super) fn unsubscribe(&mut self, stream: Option<Stream>, to: Peer) {
         for client in self.list.iter_mut().filter(|client| client.to == to) {
             client.streams.retain(|own| stream.is_some_and(|stream| own.stream != stream));
         }
@@ -151,6 +167,11 @@ impl Clients {
         }
     }
 
+    /// Ends the lease of one that has gone.
+    pub(super) fn leave(&mut self, peer: Peer) {
+        self.keep(|client| client.to != peer);
+    }
+
     /// Ends the leases that ran out; how many.
     pub(super) fn end(&mut self, now: MonoNs) -> usize {
         let before = self.list.len();
@@ -159,12 +180,12 @@ impl Clients {
     }
 
     /// Where those who hear events are.
-    pub(super) fn notified(&self) -> impl Iterator<Item = SocketAddr> {
+    pub(super) fn notified(&self) -> impl Iterator<Item = Peer> {
         self.list.iter().filter(|client| client.notified).map(|client| client.to)
     }
 
     /// Where all with a lease are.
-    pub(super) fn all(&self) -> impl Iterator<Item = SocketAddr> {
+    pub(super) fn all(&self) -> impl Iterator<Item = Peer> {
         self.list.iter().map(|client| client.to)
     }
 
@@ -174,7 +195,7 @@ impl Clients {
         now: MonoNs,
         plant: &dyn Plant,
         figures: &mut HubFigures,
-        out: &mut Vec<(Vec<u8>, SocketAddr)>,
+        out: &mut Vec<(Vec<u8>, Peer)>,
     ) {
         for client in &mut self.list {
             for own in client.streams.iter_mut().filter(|own| own.due <= now) {
@@ -185,6 +206,11 @@ impl Clients {
                 let missed = i32::try_from(missed).unwrap_or(i32::MAX);
                 own.sequence = own.sequence.wrapping_add(missed);
                 figures.skipped += u64::from(missed.unsigned_abs());
+                if own.stream == Stream::Ticks {
+                    let sent = own.ticks(plant.trail(), figures);
+                    out.extend(sent.into_iter().map(|bytes| (bytes, client.to)));
+                    continue;
+                }
                 let sample = own.stream.sample(own.sequence, now, plant);
                 own.sequence = own.sequence.wrapping_add(1);
                 let Some((sample, entry)) = sample.zip(table::of_stream(own.stream)) else {

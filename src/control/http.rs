@@ -37,6 +37,8 @@ const QUEUE: usize = 64;
 const HEAD_MAX: usize = 16 * 1024;
 /// Most header lines of a request.
 const HEADERS_MAX: usize = 64;
+/// Room the system keeps for what a peer has not taken yet, bytes.
+const SEND_BYTES: usize = 128 * 1024;
 /// Pause after the system refused a connection, as it does when it is out of file handles.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -83,6 +85,8 @@ pub enum Question {
     Metrics,
     /// Whether the daemon is well.
     Health,
+    /// What the scene looks like.
+    Scene,
 }
 
 /// A question with the way back to who asked.
@@ -130,7 +134,7 @@ impl Answer {
         }
     }
 
-    fn text(status: StatusCode, text: impl Into<String>) -> Self {
+    pub(super) fn text(status: StatusCode, text: impl Into<String>) -> Self {
         let mut body = text.into();
         body.push('\n');
         Self { status, kind: "text/plain; charset=utf-8", body }
@@ -180,18 +184,22 @@ impl Server {
     /// Serves `listener` until stopped; questions come out of the receiver. Call within a tokio runtime.
     #[must_use]
     pub fn start(listener: TcpListener, door: Door, limits: Limits) -> (Self, mpsc::Receiver<Asked>) {
-        let (questions, asked) = mpsc::channel(QUEUE);
-        let (stop, stopped) = watch::channel(false);
-        let door = Arc::new(door);
-        let desk = Desk { questions, patience: limits.answer };
+        let (desk, asked) = Desk::new(limits);
         let router = Router::new()
             .route("/metrics", get(metrics))
             .route("/healthz", get(health))
             .fallback(node)
-            .with_state(desk)
-            .layer(middleware::from_fn_with_state(Arc::clone(&door), guard));
+            .with_state(desk);
+        (Self::with(router, listener, door, limits), asked)
+    }
+
+    /// Serves what `router` has to say, behind the same door.
+    pub(super) fn with(router: Router, listener: TcpListener, door: Door, limits: Limits) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let door = Arc::new(door);
+        let router = router.layer(middleware::from_fn_with_state(Arc::clone(&door), guard));
         let task = tokio::spawn(accept(listener, door, router, limits, stopped));
-        (Self { stop, task }, asked)
+        Self { stop, task }
     }
 
     /// Takes no more connections, lets requests at hand finish for the time of [`Limits::grace`], then ends.
@@ -248,17 +256,23 @@ async fn accept(
     let _ = timeout(limits.grace, all_closed).await;
 }
 
-/// The address a connection came in at: one of this machine's own.
+/// The two ends of a connection: the address it came in at, one of this machine's own, and that of the peer.
 #[derive(Clone, Copy)]
-struct Local(IpAddr);
+pub(super) struct Ends {
+    pub(super) local: IpAddr,
+    pub(super) peer: IpAddr,
+}
 
 /// Serves one connection to its end, whatever the peer does.
 async fn serve(stream: TcpStream, router: Router, limits: Limits, mut stopped: watch::Receiver<bool>) {
-    let Ok(local) = stream.local_addr() else { return };
-    let local = Local(local.ip().to_canonical());
+    let (Ok(local), Ok(peer)) = (stream.local_addr(), stream.peer_addr()) else { return };
+    let ends = Ends { local: local.ip().to_canonical(), peer: peer.ip().to_canonical() };
+    // Small answers go at once, and one that is not taken does not pile up in the system. Without these it works too.
+    let _ = stream.set_nodelay(true);
+    let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BYTES);
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
-        request.extensions_mut().insert(local);
+        request.extensions_mut().insert(ends);
         router.call(request)
     });
     let connection = http1::Builder::new()
@@ -267,7 +281,8 @@ async fn serve(stream: TcpStream, router: Router, limits: Limits, mut stopped: w
         .max_headers(HEADERS_MAX)
         .max_header_size(HEAD_MAX)
         .max_buf_size(HEAD_MAX)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         // How a connection failed is the peer's business; there is nobody to tell.
@@ -287,7 +302,7 @@ async fn guard(State(door): State<Arc<Door>>, request: Request, next: Next) -> R
     };
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
     }
@@ -300,7 +315,7 @@ impl Door {
         let Some(host) = host(request.headers(), request.uri()) else {
             return Some(Answer::text(StatusCode::BAD_REQUEST, "one Host header is needed, with a name or an address"));
         };
-        let local = request.extensions().get::<Local>().map(|local| local.0);
+        let local = request.extensions().get::<Ends>().map(|ends| ends.local);
         if !self.is_here(host.host(), local) {
             let text = "this Host is not a name of this machine; use localhost or an IP address";
             return Some(Answer::text(StatusCode::FORBIDDEN, text));
@@ -340,13 +355,19 @@ fn host(headers: &HeaderMap, uri: &Uri) -> Option<Authority> {
 
 /// Where handlers hand in their questions.
 #[derive(Clone)]
-struct Desk {
+pub(super) struct Desk {
     questions: mpsc::Sender<Asked>,
     patience: Duration,
 }
 
 impl Desk {
-    async fn ask(&self, question: Question) -> Answer {
+    /// A desk, and where its questions come out.
+    pub(super) fn new(limits: Limits) -> (Self, mpsc::Receiver<Asked>) {
+        let (questions, asked) = mpsc::channel(QUEUE);
+        (Self { questions, patience: limits.answer }, asked)
+    }
+
+    pub(super) async fn ask(&self, question: Question) -> Answer {
         let (reply, answer) = oneshot::channel();
         // A full queue is no reason to wait: the control loop is behind already.
         if self.questions.try_send(Asked { question, reply }).is_err() {
@@ -368,7 +389,12 @@ async fn health(State(desk): State<Desk>) -> Answer {
 }
 
 async fn node(State(desk): State<Desk>, uri: Uri) -> Answer {
-    let attribute = match uri.query() {
+    look_up(&desk, uri.path(), uri.query()).await
+}
+
+/// The node at `path`, or the attribute that `query` names.
+pub(super) async fn look_up(desk: &Desk, path: &str, query: Option<&str>) -> Answer {
+    let attribute = match query {
         None | Some("") => None,
         Some("HOST_INFO") => return desk.ask(Question::HostInfo).await,
         Some(name) => match Attribute::named(name) {
@@ -380,7 +406,7 @@ async fn node(State(desk): State<Desk>, uri: Uri) -> Answer {
             }
         },
     };
-    match decode(uri.path()) {
+    match decode(path) {
         Some(path) => desk.ask(Question::Node { path, attribute }).await,
         None => Answer::text(StatusCode::BAD_REQUEST, "the path is not percent-encoded UTF-8"),
     }

@@ -1,4 +1,4 @@
-//! The hub: datagrams in, datagrams out. Knows protocols, clients and leases; has no socket and no clock.
+//! The hub: packets in, packets out. Knows protocols, clients and leases; has no socket and no clock.
 //!
 //! Thread: control. Called with every datagram and every few milliseconds; never waits.
 //!
@@ -10,6 +10,7 @@ use super::answer;
 use super::client::{Clients, Limits};
 use super::metrics::HubFigures;
 use super::osc::{self, Message, Ntp, Sent};
+use super::peer::Peer;
 use super::plant::{Act, Code, Job, News, Plant, Refused, Ticket};
 use super::rate::Buckets;
 use super::reply;
@@ -19,10 +20,9 @@ use super::wish::{self, Ask, Context, FORCE_NS, Understood, Wish, refused};
 use crate::shared::lifecycle::State;
 use crate::shared::{MAX_CHANGES, MonoNs, NS_PER_S};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
-/// Datagrams to be sent, and where to.
-pub type Outbox = Vec<(Vec<u8>, SocketAddr)>;
+/// Packets to be sent, and whom to.
+pub type Outbox = Vec<(Vec<u8>, Peer)>;
 
 /// What stands for the address in a `fail` about a datagram that could not be read.
 const WHOLE_PACKET: &str = "#packet";
@@ -74,9 +74,9 @@ impl Default for HubSettings {
 /// A request the plant has not answered yet.
 #[derive(Debug)]
 struct Pending {
-    from: SocketAddr,
+    from: Peer,
     /// Address of each message, and where its answer goes.
-    asked: Vec<(String, SocketAddr)>,
+    asked: Vec<(String, Peer)>,
     until: MonoNs,
     order: u64,
 }
@@ -84,8 +84,8 @@ struct Pending {
 /// A `sync` that waits for requests before it.
 #[derive(Debug)]
 struct Barrier {
-    from: SocketAddr,
-    to: SocketAddr,
+    from: Peer,
+    to: Peer,
     id: i32,
     order: u64,
 }
@@ -101,7 +101,7 @@ pub struct Hub {
     barriers: Vec<Barrier>,
     order: u64,
     /// Who sends raw forces, and until when.
-    force: Option<(SocketAddr, MonoNs)>,
+    force: Option<(Peer, MonoNs)>,
     stranger_told: Option<MonoNs>,
     figures: HubFigures,
     news: Vec<News>,
@@ -147,12 +147,13 @@ impl Hub {
     pub fn receive(
         &mut self,
         bytes: &[u8],
-        from: SocketAddr,
+        from: impl Into<Peer>,
         now: MonoNs,
         wall: Ntp,
         plant: &mut dyn Plant,
         out: &mut Outbox,
     ) {
+        let from = from.into();
         let before = out.len();
         self.figures.datagrams += 1;
         let role = self.settings.access.level(from.ip());
@@ -160,13 +161,20 @@ impl Hub {
             self.halt(bytes, from, role, plant, out);
         } else if role == Level::Refused {
             self.turn_away(from, now, out);
-        } else if from.port() == self.settings.own_port && from.ip().is_loopback() {
+        } else if matches!(from, Peer::Udp(at) if at.port() == self.settings.own_port && at.ip().is_loopback()) {
             // The daemon's own words, sent back by somebody's mistake.
             self.figures.ignored += 1;
         } else {
             self.admit(bytes, from, (now, wall), plant, out);
         }
         self.figures.sent += (out.len() - before) as u64;
+    }
+
+    /// A peer that has gone for good: its lease, its syncs and its raw force end; what it asked for is still done.
+    pub fn leave(&mut self, peer: Peer) {
+        self.clients.leave(peer);
+        self.barriers.retain(|barrier| barrier.from != peer);
+        self.force = self.force.filter(|(owner, _)| *owner != peer);
     }
 
     /// Does what time brings: news of the plant, streams, bundles whose time has come, leases that end.
@@ -192,13 +200,13 @@ impl Hub {
         self.figures.sent += (out.len() - before) as u64;
     }
 
-    fn fail(&mut self, address: &str, to: SocketAddr, refused: &Refused, out: &mut Outbox) {
+    fn fail(&mut self, address: &str, to: Peer, refused: &Refused, out: &mut Outbox) {
         self.figures.refuse(refused.code);
         out.push((answer::fail(address, refused), to));
     }
 
     /// Halts, and does nothing else of the datagram: what was meant to follow was meant for another state.
-    fn halt(&mut self, bytes: &[u8], from: SocketAddr, role: Level, plant: &mut dyn Plant, out: &mut Outbox) {
+    fn halt(&mut self, bytes: &[u8], from: Peer, role: Level, plant: &mut dyn Plant, out: &mut Outbox) {
         plant.halt(&from.to_string());
         self.figures.halts += 1;
         self.force = None;
@@ -228,7 +236,7 @@ impl Hub {
     }
 
     /// A host that may not talk is told so, seldom: its address may be forged.
-    fn turn_away(&mut self, from: SocketAddr, now: MonoNs, out: &mut Outbox) {
+    fn turn_away(&mut self, from: Peer, now: MonoNs, out: &mut Outbox) {
         self.figures.strangers += 1;
         if self.stranger_told.is_none_or(|told| now.since(told) >= NS_PER_S) {
             self.stranger_told = Some(now);
@@ -237,14 +245,7 @@ impl Hub {
         }
     }
 
-    fn admit(
-        &mut self,
-        bytes: &[u8],
-        from: SocketAddr,
-        (now, wall): (MonoNs, Ntp),
-        plant: &mut dyn Plant,
-        out: &mut Outbox,
-    ) {
+    fn admit(&mut self, bytes: &[u8], from: Peer, (now, wall): (MonoNs, Ntp), plant: &mut dyn Plant, out: &mut Outbox) {
         if !self.buckets.take(from, 1, now) {
             return self.drop_one(from, now, out);
         }
@@ -283,7 +284,7 @@ impl Hub {
         }
     }
 
-    fn drop_one(&mut self, from: SocketAddr, now: MonoNs, out: &mut Outbox) {
+    fn drop_one(&mut self, from: Peer, now: MonoNs, out: &mut Outbox) {
         self.figures.dropped += 1;
         if self.buckets.may_tell(from, now) {
             let text = format!("too many messages, some are dropped; at most {} a second", self.settings.rate_hz);
@@ -295,7 +296,7 @@ impl Hub {
     fn run(
         &mut self,
         messages: &[Message],
-        from: SocketAddr,
+        from: Peer,
         role: Level,
         now: MonoNs,
         plant: &mut dyn Plant,
@@ -343,7 +344,7 @@ impl Hub {
     }
 
     /// Gives the plant all acts of a datagram at once.
-    fn act(&mut self, all: &[Understood], from: SocketAddr, now: MonoNs, plant: &mut dyn Plant) -> Result<(), Refused> {
+    fn act(&mut self, all: &[Understood], from: Peer, now: MonoNs, plant: &mut dyn Plant) -> Result<(), Refused> {
         let of = |one: &Understood| if let Ok(Wish::Act(act)) = &one.wish { Some(act.clone()) } else { None };
         let acts: Vec<Act> = all.iter().filter_map(of).collect();
         if acts.is_empty() {
@@ -363,7 +364,7 @@ impl Hub {
         Ok(())
     }
 
-    fn room(&self, from: SocketAddr) -> Result<(), Refused> {
+    fn room(&self, from: Peer) -> Result<(), Refused> {
         let own = self.pending.values().filter(|pending| pending.from == from).count();
         if self.pending.len() < MOST_PENDING && own < MOST_PENDING_OF_ONE {
             return Ok(());
@@ -371,7 +372,7 @@ impl Hub {
         Err(refused(Code::Busy, "too much is under way; wait for a done or a fail"))
     }
 
-    fn wait(&mut self, ticket: Ticket, from: SocketAddr, asked: Vec<(String, SocketAddr)>, until: MonoNs) {
+    fn wait(&mut self, ticket: Ticket, from: Peer, asked: Vec<(String, Peer)>, until: MonoNs) {
         self.order += 1;
         self.pending.insert(ticket, Pending { from, asked, until, order: self.order });
     }
@@ -379,8 +380,8 @@ impl Hub {
     fn begin(
         &mut self,
         (job, address): (Job, String),
-        from: SocketAddr,
-        to: SocketAddr,
+        from: Peer,
+        to: Peer,
         now: MonoNs,
         plant: &mut dyn Plant,
         out: &mut Outbox,
@@ -394,8 +395,8 @@ impl Hub {
     fn answer(
         &mut self,
         (ask, address): (Ask, String),
-        from: SocketAddr,
-        to: SocketAddr,
+        from: Peer,
+        to: Peer,
         now: MonoNs,
         plant: &dyn Plant,
         out: &mut Outbox,
@@ -436,7 +437,7 @@ impl Hub {
         self.release_barriers(out);
     }
 
-    fn sync(&mut self, id: i32, from: SocketAddr, to: SocketAddr) -> Result<(), Refused> {
+    fn sync(&mut self, id: i32, from: Peer, to: Peer) -> Result<(), Refused> {
         let own = self.barriers.iter().filter(|barrier| barrier.from == from).count();
         if self.barriers.len() >= MOST_PENDING || own >= MOST_PENDING_OF_ONE {
             return Err(refused(Code::Busy, "too many syncs wait; wait for a synced"));

@@ -4,6 +4,7 @@
 
 pub mod access;
 mod answer;
+mod assets;
 mod client;
 pub mod discovery;
 pub mod http;
@@ -11,6 +12,7 @@ pub mod hub;
 pub mod metrics;
 pub mod osc;
 mod page;
+pub mod peer;
 pub mod plant;
 pub mod prometheus;
 pub mod query;
@@ -20,9 +22,12 @@ mod rate;
 mod reply;
 mod rows;
 mod schedule;
+pub mod socket;
 mod stream;
 pub mod table;
+pub mod trail;
 pub mod tree;
+pub mod web;
 mod wish;
 
 pub use client::Limits;

@@ -281,7 +281,7 @@ impl Received {
     }
 }
 
-/// One argument to be sent. There are no others, because not every tool reads others.
+/// One argument to be sent. There are no others, because not every tool reads others. A blob must leave room for the rest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sent {
     /// `i`.
@@ -290,6 +290,8 @@ pub enum Sent {
     Float(f32),
     /// `s`.
     Text(String),
+    /// `b`: for two streams that would not fit otherwise.
+    Blob(Vec<u8>),
 }
 
 impl From<i32> for Sent {
@@ -342,6 +344,7 @@ fn encode_cut(address: &str, arguments: &[Sent], longest: usize) -> Vec<u8> {
         Sent::Int(number) => OscType::Int(*number),
         Sent::Float(number) => OscType::Float(*number),
         Sent::Text(text) => OscType::String(cut(text, longest)),
+        Sent::Blob(bytes) => OscType::Blob(bytes.clone()),
     });
     let message = OscMessage { addr: cut(address, longest), args: args.collect() };
     // Only a writer can fail, and a vector does not.

@@ -11,6 +11,7 @@ const HEAD: &str = "\
 
 hapticd is driven by Open Sound Control over UDP: by a shell, a panel on a tablet, a patch, a script. It listens on this
 machine alone unless the configuration says otherwise. OSCQuery serves the same addresses with their ranges and values.
+The viewer speaks the same over a WebSocket, a packet in each binary frame: `ws://localhost:9742/ws`.
 ";
 
 const RULES: &str = "\
@@ -24,7 +25,7 @@ loop has taken it, a scene when it is loaded. What is not done is answered by `/
 ends its message with a text `osc.udp://host:port/`. The host must be the sender's own address (`localhost` on this
 machine; left out, `osc.udp://:port/`, it is meant anyway); any other is refused with 403. A host and a port as two
 more arguments, `s i`, are understood as well, but only beyond the arguments the address takes, and only when the
-host is `localhost` or an address in numbers.
+host is `localhost` or an address in numbers. A WebSocket is always answered on itself.
 
 **Values.** A parameter's address without an argument asks for its value, and the answer comes at the same address.
 With an argument it sets it. A value out of range is refused with the range and the unit, never clipped. A change is
@@ -34,8 +35,8 @@ told to every client with a lease, the one that made it included.
 written as `%` and two hexadecimal digits for each byte: `/hapticd/material/soft%20tissue/friction`.
 
 **Types.** `i`, `h`, `f`, `d`, `T` and `F` are accepted wherever a number or a switch is wanted; a text for a
-number, an infinity or a NaN is not. hapticd itself sends `i`, `f` and `s` only; a switch is sent as 0 or 1. A text
-that would make a datagram longer than 1472 bytes is cut.
+number, an infinity or a NaN is not. hapticd itself sends `i`, `f` and `s` only, and `b` in the streams `scene` and
+`ticks`; a switch is sent as 0 or 1. A text that would make a datagram longer than 1472 bytes is cut.
 
 **Leases.** Events (`/hapticd/notify`) and streams (`/hapticd/subscribe`) end 30 s after the last message of their
 client, whatever it was; `/hapticd/ping` will do. A client is the address its answers go to. There may be 64, each
@@ -44,7 +45,8 @@ with 16 streams and 4000 samples a second, all together 16,000.
 **Streams** carry at most one sample every 2 ms or so, always the newest. `sequence` counts what was due: a gap is a
 sample that was skipped or lost. `seconds` and `nanoseconds` say when it was true, on the daemon's clock, as two
 whole numbers because no single-precision number is fine enough. The address of a stream without arguments asks for
-one sample.
+one sample. The stream `ticks` alone leaves nothing out: each time it is due it brings every tick since the last, in
+as many datagrams as it takes, for up to 4096 ticks.
 
 **Bundles.** All parameters and state commands of a bundle take effect at the same tick, at most 16. If one message
 of a bundle cannot be done, none is, and each is told why. Questions, recordings, scenes and devices in a bundle are
@@ -175,6 +177,7 @@ fn parameter(entry: &Entry) -> String {
         Some(Type::Int) => "whole number",
         Some(Type::Text) => "text",
         Some(Type::Switch) => "0 or 1",
+        Some(Type::Blob) => "bytes",
         _ => "number",
     };
     let who = if entry.access == Access::Read { "nobody" } else { who(entry) };

@@ -5,9 +5,11 @@
 //! The hub knows protocols, clients and leases; the [`Plant`] knows threads, scenes and files. Nothing here waits: work that
 //! takes time is given a [`Ticket`] and answered later through [`Plant::poll`].
 
-use crate::haptic::TickRecord;
+use super::trail::Trail;
+use crate::haptic::{TickRecord, Touches};
+use crate::math::Vec3;
 use crate::shared::lifecycle::{Event, State};
-use crate::shared::{MonoNs, Parameter};
+use crate::shared::{MonoNs, Parameter, SceneView};
 
 /// Why something was not done, as a number clients can act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -221,6 +223,17 @@ pub struct TaskState {
     pub time_s: f64,
 }
 
+/// What a screen shows beside the newest tick.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<'a> {
+    /// Poses of the bodies.
+    pub scene: &'a SceneView,
+    /// Where the tool touches them.
+    pub touches: &'a Touches,
+    /// Force on the hand, N, along the axes of the scene.
+    pub force: Vec3,
+}
+
 /// What [`Plant::poll`] reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum News {
@@ -254,6 +267,10 @@ pub trait Plant {
     fn task(&self) -> TaskState;
     /// The newest tick, once there is one.
     fn newest(&self) -> Option<&TickRecord>;
+    /// What can be seen.
+    fn sight(&self) -> Sight<'_>;
+    /// The ticks of the last seconds.
+    fn trail(&self) -> &Trail;
     /// Zero force now, FAULT, latched. Cannot be refused.
     fn halt(&mut self, by: &str);
     /// Does all of `acts` at one tick, or none; answered when the threads concerned have taken them over.

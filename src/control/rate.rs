@@ -2,8 +2,8 @@
 //!
 //! Thread: control.
 
+use super::peer::Peer;
 use crate::shared::{MonoNs, NS_PER_S};
-use std::net::SocketAddr;
 
 /// Most clients whose use is remembered. Who is forgotten begins anew with a full bucket, so a crowd cannot starve
 /// anyone.
@@ -13,7 +13,7 @@ const TOLD_NS: u64 = NS_PER_S;
 
 #[derive(Debug)]
 struct Bucket {
-    from: SocketAddr,
+    from: Peer,
     tokens: f64,
     at: MonoNs,
     told: Option<MonoNs>,
@@ -33,7 +33,7 @@ impl Buckets {
     }
 
     /// Takes `count` tokens; false when there are not so many.
-    pub(super) fn take(&mut self, from: SocketAddr, count: usize, now: MonoNs) -> bool {
+    pub(super) fn take(&mut self, from: Peer, count: usize, now: MonoNs) -> bool {
         let (rate_hz, burst) = (self.rate_hz, self.burst);
         let bucket = self.bucket(from, now);
         let earned = now.since(bucket.at) as f64 / NS_PER_S as f64 * rate_hz;
@@ -47,14 +47,14 @@ impl Buckets {
     }
 
     /// Charges what an answer cost beyond the question: one that brings a hundred datagrams is not asked without end.
-    pub(super) fn charge(&mut self, from: SocketAddr, count: usize, now: MonoNs) {
+    pub(super) fn charge(&mut self, from: Peer, count: usize, now: MonoNs) {
         let burst = self.burst;
         let bucket = self.bucket(from, now);
         bucket.tokens = (bucket.tokens - count as f64).max(-burst);
     }
 
     /// True at most once a second for each client.
-    pub(super) fn may_tell(&mut self, from: SocketAddr, now: MonoNs) -> bool {
+    pub(super) fn may_tell(&mut self, from: Peer, now: MonoNs) -> bool {
         let bucket = self.bucket(from, now);
         let may = bucket.told.is_none_or(|told| now.since(told) >= TOLD_NS);
         if may {
@@ -63,7 +63,7 @@ impl Buckets {
         may
     }
 
-    fn bucket(&mut self, from: SocketAddr, now: MonoNs) -> &mut Bucket {
+    fn bucket(&mut self, from: Peer, now: MonoNs) -> &mut Bucket {
         let found = self.list.iter().position(|bucket| bucket.from == from);
         let index = found.unwrap_or_else(|| {
             let new = Bucket { from, tokens: self.burst, at: now, told: None };
@@ -89,8 +89,8 @@ impl Buckets {
 mod tests {
     use super::*;
 
-    fn client(port: u16) -> SocketAddr {
-        SocketAddr::from(([127, 0, 0, 1], port))
+    fn client(port: u16) -> Peer {
+        std::net::SocketAddr::from(([127, 0, 0, 1], port)).into()
     }
 
     #[test]

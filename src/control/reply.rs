@@ -3,9 +3,11 @@
 //! Thread: control.
 //!
 //! A message may end with a text `osc.udp://host:port/`, or with a host and a port beyond the arguments its address
-//! takes. Only the sender's own host is accepted, or the daemon could be used to flood others.
+//! takes. Only the sender's own host is accepted, or the daemon could be used to flood others. A WebSocket is answered on
+//! itself, whatever it says.
 
 use super::osc::Received;
+use super::peer::Peer;
 use super::plant::{Code, Refused};
 use super::wish::refused;
 use std::net::{IpAddr, SocketAddr};
@@ -23,13 +25,14 @@ pub(super) struct Takes {
 pub(super) fn split(
     arguments: &[Received],
     takes: Option<Takes>,
-    from: SocketAddr,
+    from: Peer,
     own_port: u16,
-) -> Result<(&[Received], SocketAddr), Refused> {
+) -> Result<(&[Received], Peer), Refused> {
+    let Peer::Udp(sender) = from else { return Ok((arguments, from)) };
     if let [before @ .., Received::Text(url)] = arguments
         && let Some(rest) = url.strip_prefix(SCHEME)
     {
-        return Ok((before, target(rest, from, own_port)?));
+        return Ok((before, target(rest, sender, own_port)?.into()));
     }
     if let ([before @ .., Received::Text(host), port], Some(takes)) = (arguments, takes)
         && let Ok(port) = port.whole()
@@ -37,7 +40,7 @@ pub(super) fn split(
         && (takes.least..=takes.most).contains(&before.len())
         && (host == "localhost" || host.parse::<IpAddr>().is_ok())
     {
-        return Ok((before, checked(host, u16::try_from(port).unwrap_or(0), from, own_port)?));
+        return Ok((before, checked(host, u16::try_from(port).unwrap_or(0), sender, own_port)?.into()));
     }
     Ok((arguments, from))
 }
@@ -82,8 +85,9 @@ mod tests {
 
     fn to(arguments: &[Received], takes: Takes) -> Result<(usize, u16), Code> {
         let from = SocketAddr::from(([10, 0, 0, 5], 7777));
-        split(arguments, Some(takes), from, 9740)
+        split(arguments, Some(takes), from.into(), 9740)
             .map(|(rest, to)| {
+                let Peer::Udp(to) = to else { panic!("a datagram was answered by {to}") };
                 assert_eq!(to.ip(), from.ip());
                 (rest.len(), to.port())
             })
@@ -108,14 +112,26 @@ mod tests {
         }
     }
 
+    fn with_port(mut address: SocketAddr, port: u16) -> Peer {
+        address.set_port(port);
+        address.into()
+    }
+
+    #[test]
+    fn a_socket_is_answered_on_itself() {
+        let from = Peer::Web { id: 3, ip: std::net::Ipv4Addr::LOCALHOST.into() };
+        let arguments = [text("osc.udp://localhost:9001/")];
+        assert_eq!(split(&arguments, None, from, 0), Ok((&arguments[..], from)));
+    }
+
     #[test]
     fn localhost_is_a_name_for_a_sender_on_this_machine() {
         let from = SocketAddr::from(([127, 0, 0, 1], 7777));
         let arguments = [text("osc.udp://localhost:9001/")];
-        assert_eq!(split(&arguments, None, from, 0).map(|(_, to)| to.port()), Ok(9001));
+        assert_eq!(split(&arguments, None, from.into(), 0).map(|(_, to)| to), Ok(with_port(from, 9001)));
         let from: SocketAddr = "[::1]:7777".parse().expect("an address");
         let arguments = [text("osc.udp://[::1]:9001/")];
-        assert_eq!(split(&arguments, None, from, 0).map(|(_, to)| to.port()), Ok(9001));
+        assert_eq!(split(&arguments, None, from.into(), 0).map(|(_, to)| to), Ok(with_port(from, 9001)));
     }
 
     #[test]

@@ -25,6 +25,10 @@ const fn text(name: &'static str) -> Argument {
     argument(name, Type::Text, "")
 }
 
+const fn blob(name: &'static str) -> Argument {
+    argument(name, Type::Blob, "")
+}
+
 const fn switch(name: &'static str) -> Argument {
     argument(name, Type::Switch, "")
 }
@@ -386,6 +390,22 @@ pub static ENTRIES: &[Entry] = &[
             float("time", "s"),
         ],
         "Progress of the scene's task.",
+    ),
+    stream(
+        "/hapticd/stream/scene",
+        Stream::Scene,
+        &[STAMP[0], STAMP[1], STAMP[2], blob("picture")],
+        "What a screen shows, as little-endian single-precision numbers: pose of the tool (x y z qx qy qz qw), pose of the \
+         handle, force on the hand (3, N), number of contacts n, n times point and force on the tool (3 and 3), number of \
+         bodies m, m times a pose. All in the scene's frame; bodies in the order of the scene, the first 16 of them.",
+    ),
+    stream(
+        "/hapticd/stream/ticks",
+        Stream::Ticks,
+        &[int("first tick"), int("count"), blob("ticks")],
+        "Every tick since the last packet, as 8 little-endian single-precision numbers each: force (N), force wanted (N), \
+         penetration (m), energy reserve (J), lateness (µs), compute time (µs), gain of the ramp, speed of the handle \
+         (m/s). Ticks of a packet follow each other without a gap.",
     ),
     sent("/hapticd/event/state", Kind::Event, &[text("state")], "The operating state changed."),
     sent(

@@ -2,10 +2,10 @@
 //!
 //! Thread: control.
 
+use super::peer::Peer;
 use super::plant::{Code, Refused};
 use crate::shared::MonoNs;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 /// Most bytes that wait, all bundles together.
 const MOST_BYTES: usize = 4 << 20;
@@ -18,7 +18,7 @@ pub(super) struct Waiting {
     /// The datagram, known to be readable.
     pub(super) bytes: Vec<u8>,
     /// Who sent it.
-    pub(super) from: SocketAddr,
+    pub(super) from: Peer,
 }
 
 /// All that wait, by time and then by arrival.

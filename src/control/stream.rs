@@ -3,15 +3,19 @@
 //! Thread: control.
 
 use super::osc::Sent;
-use super::plant::{Plant, TaskState};
+use super::plant::{Plant, Sight, TaskState};
+use super::trail::{Step, Trail};
 use crate::haptic::TickRecord;
-use crate::math::Vec3;
+use crate::math::{Pose, Vec3};
 use crate::shared::{MonoNs, NS_PER_S};
 
 /// Slowest stream, Hz.
 pub(super) const SLOWEST_HZ: f64 = 0.1;
 /// Fastest stream, Hz.
 pub(super) const FASTEST_HZ: f64 = 1000.0;
+
+/// Most ticks of a packet: with 32 bytes each and 44 around them, what a datagram holds.
+const TICKS_A_PACKET: usize = 44;
 
 /// What can be subscribed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,12 +34,25 @@ pub enum Stream {
     Timing,
     /// Progress of the task.
     Task,
+    /// What a screen shows.
+    Scene,
+    /// Every tick.
+    Ticks,
 }
 
 impl Stream {
     /// Every stream.
-    pub const ALL: [Self; 7] =
-        [Self::MeasuredCp, Self::MeasuredCv, Self::ServoCf, Self::Contact, Self::Energy, Self::Timing, Self::Task];
+    pub const ALL: [Self; 9] = [
+        Self::MeasuredCp,
+        Self::MeasuredCv,
+        Self::ServoCf,
+        Self::Contact,
+        Self::Energy,
+        Self::Timing,
+        Self::Task,
+        Self::Scene,
+        Self::Ticks,
+    ];
 
     /// Its last word.
     #[must_use]
@@ -48,6 +65,8 @@ impl Stream {
             Self::Energy => "energy",
             Self::Timing => "timing",
             Self::Task => "task",
+            Self::Scene => "scene",
+            Self::Ticks => "ticks",
         }
     }
 
@@ -66,8 +85,15 @@ impl Stream {
             fields.extend(task(&plant.task()));
             return Some(fields);
         }
+        if self == Self::Ticks {
+            let trail = plant.trail();
+            return ticks(trail, trail.end().saturating_sub(1)).0.pop();
+        }
         let record = plant.newest()?;
         let mut fields = stamp(sequence, record.due);
+        if self == Self::Scene {
+            fields.push(picture(record, &plant.sight()));
+        }
         fields.extend(self.of_tick(record));
         Some(fields)
     }
@@ -100,9 +126,47 @@ impl Stream {
                 Sent::count(record.iterations.into()),
                 Sent::count(record.faults.bits().into()),
             ],
-            Self::Task => Vec::new(),
+            Self::Task | Self::Scene | Self::Ticks => Vec::new(),
         }
     }
+}
+
+/// Every tick from a place of the trail on, in as many packets as it takes, and how many before them are gone. The ticks of
+/// a packet follow each other.
+pub(super) fn ticks(trail: &Trail, place: u64) -> (Vec<Vec<Sent>>, u64) {
+    let (steps, lost) = trail.since(place);
+    let steps: Vec<&Step> = steps.collect();
+    let runs = steps.chunk_by(|before, after| after.index == before.index + 1);
+    let packet = |run: &[&Step]| {
+        // A client's numbers have 31 bits: the count begins anew after some weeks.
+        let first = i32::try_from(run[0].index & 0x7fff_ffff).unwrap_or_default();
+        let numbers = run.iter().flat_map(|step| step.values);
+        vec![first.into(), Sent::count(run.len() as u64), blob(numbers)]
+    };
+    (runs.flat_map(|run| run.chunks(TICKS_A_PACKET)).map(packet).collect(), lost)
+}
+
+/// What a screen shows of this tick, in the order of the table.
+fn picture(record: &TickRecord, sight: &Sight<'_>) -> Sent {
+    let mut numbers: Vec<f64> = Vec::with_capacity(256);
+    push_pose(&mut numbers, &record.pose_world_tool);
+    push_pose(&mut numbers, &record.pose_world_handle);
+    numbers.extend(sight.force.iter());
+    let touches = sight.touches.all();
+    numbers.push(touches.len() as f64);
+    touches.iter().for_each(|touch| numbers.extend(touch.point.iter().chain(touch.force.iter())));
+    let bodies = &sight.scene.bodies[..sight.scene.body_count];
+    numbers.push(bodies.len() as f64);
+    bodies.iter().for_each(|pose| push_pose(&mut numbers, pose));
+    blob(numbers.into_iter().map(|number| number as f32))
+}
+
+fn push_pose(numbers: &mut Vec<f64>, pose: &Pose) {
+    numbers.extend(pose.translation.vector.iter().chain(pose.rotation.coords.iter()));
+}
+
+fn blob(numbers: impl Iterator<Item = f32>) -> Sent {
+    Sent::Blob(numbers.flat_map(f32::to_le_bytes).collect())
 }
 
 /// Fields of the progress of a task, as event and stream carry them.

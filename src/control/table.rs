@@ -61,6 +61,8 @@ pub enum Type {
     Text,
     /// Yes or no.
     Switch,
+    /// Bytes: little-endian single-precision numbers one after the other.
+    Blob,
 }
 
 /// One argument.
@@ -177,13 +179,14 @@ impl Argument {
         Self { optional: true, ..self }
     }
 
-    /// The OSC type it is sent as: `i`, `f` or `s`.
+    /// The OSC type it is sent as: `i`, `f`, `s` or `b`.
     #[must_use]
     pub const fn tag(&self) -> char {
         match self.kind {
             Type::Int | Type::Switch => 'i',
             Type::Float => 'f',
             Type::Text => 's',
+            Type::Blob => 'b',
         }
     }
 }

@@ -4,13 +4,13 @@
 
 use super::access::Level;
 use super::osc::{Message, Received};
+use super::peer::Peer;
 use super::plant::{Act, Code, Dial, Job, Plant, Range, Refused, Setting, Value};
 use super::reply::{self, Takes};
 use super::stream::{FASTEST_HZ, SLOWEST_HZ, Stream};
 use super::table::{self, Access, Entry, Kind, Verb, Who};
 use crate::shared::lifecycle::State;
 use crate::shared::{MonoNs, Parameter};
-use std::net::SocketAddr;
 
 /// How long one message of raw force lasts, ns.
 pub(super) const FORCE_NS: u64 = 100_000_000;
@@ -47,11 +47,11 @@ pub(super) enum Ask {
 
 /// Who asks, and what they ask of.
 pub(super) struct Context<'a> {
-    pub(super) from: SocketAddr,
+    pub(super) from: Peer,
     pub(super) role: Level,
     pub(super) raw_force: bool,
     /// Who is sending raw forces.
-    pub(super) force_owner: Option<SocketAddr>,
+    pub(super) force_owner: Option<Peer>,
     pub(super) own_port: u16,
     pub(super) now: MonoNs,
     pub(super) plant: &'a dyn Plant,
@@ -61,7 +61,7 @@ pub(super) struct Context<'a> {
 pub(super) struct Understood {
     pub(super) address: String,
     /// Where the answer goes.
-    pub(super) to: SocketAddr,
+    pub(super) to: Peer,
     pub(super) wish: Result<Wish, Refused>,
 }
 

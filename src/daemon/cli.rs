@@ -40,7 +40,7 @@ enum Verb {
     Demo(DemoArgs),
     /// Run the service: scene and device of the configuration, driven by OSC
     #[command(
-        after_help = "Examples:\n  hapticd run\n  hapticd run --scene box_on_table --allow-no-rt\n  hapticd run --config lab.toml --port 0 --query-port 0\n\nSignals: TERM and INT end it, HUP reads configuration and scene again. docs/service.md has the rest.\n\nExit codes: 0 ended by a signal, 2 bad usage or bad file, 3 no real-time rights or a port in use, 4 the haptic loop failed."
+        after_help = "Examples:\n  hapticd run\n  hapticd run --scene box_on_table --allow-no-rt\n  hapticd run --config lab.toml --port 0 --query-port 0 --viewer-port 0\n\nSignals: TERM and INT end it, HUP reads configuration and scene again. docs/service.md has the rest.\n\nExit codes: 0 ended by a signal, 2 bad usage or bad file, 3 no real-time rights or a port in use, 4 the haptic loop failed."
     )]
     Run(RunArgs),
     /// Make a page of a recording: verdict, force, energy, timing, faults; several files are compared
@@ -104,6 +104,9 @@ struct RunArgs {
     /// TCP port for OSCQuery and metrics; 0 for any free one
     #[arg(long)]
     query_port: Option<u16>,
+    /// TCP port for the viewer; 0 for any free one
+    #[arg(long)]
+    viewer_port: Option<u16>,
     /// Run also without real-time rights
     #[arg(long)]
     allow_no_rt: bool,
@@ -229,8 +232,9 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Verb::Demo(args) => demonstrate(&args),
-        Verb::Run(RunArgs { config, scene, device, port, query_port, allow_no_rt }) => {
-            run::run(&RunOptions { config, scene, device, port, query_port, allow_no_rt }).map(|()| exit(0))
+        Verb::Run(RunArgs { config, scene, device, port, query_port, viewer_port, allow_no_rt }) => {
+            run::run(&RunOptions { config, scene, device, port, query_port, viewer_port, allow_no_rt })
+                .map(|()| exit(0))
         }
         Verb::Report(ReportArgs { files, out, csv }) => report::run(&ReportOptions { files, out, csv }).map(|said| {
             print!("{said}");

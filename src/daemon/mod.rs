@@ -7,6 +7,7 @@ mod demo;
 pub mod doctor;
 mod failure;
 mod lockstep;
+mod portrait;
 mod replay;
 mod report;
 pub mod run;

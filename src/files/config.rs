@@ -83,6 +83,15 @@ pub struct Osc {
     pub raw_force: bool,
 }
 
+/// The page that shows the scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Viewer {
+    /// There is one.
+    pub enabled: bool,
+    /// TCP port; 0 for any free one.
+    pub port: u16,
+}
+
 /// Everything in a configuration file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -100,6 +109,8 @@ pub struct Config {
     pub device: String,
     /// Who may drive the daemon, and where.
     pub osc: Osc,
+    /// The page that shows the scene.
+    pub viewer: Viewer,
     /// How much is logged.
     pub log_level: LogLevel,
 }
@@ -121,6 +132,7 @@ impl Default for Config {
                 read_only: Vec::new(),
                 raw_force: false,
             },
+            viewer: Viewer { enabled: true, port: 9742 },
             log_level: LogLevel::Info,
         }
     }
@@ -166,12 +178,20 @@ fn config(root: &Table<'_>) -> Config {
         scene: name("scene", default.scene),
         device: name("device", default.device),
         osc: osc(&root.section("osc"), default.osc),
+        viewer: viewer(&root.section("viewer"), default.viewer),
         log_level: root.section("log").word("level", &LogLevel::WORDS).or(default.log_level),
     }
 }
 
+fn viewer(table: &Table<'_>, default: Viewer) -> Viewer {
+    Viewer { enabled: table.boolean("enabled").or(default.enabled), port: port(table, "port").unwrap_or(default.port) }
+}
+
+fn port(table: &Table<'_>, key: &str) -> Option<u16> {
+    table.integer(key, 0..=i64::from(u16::MAX)).optional().and_then(|n| u16::try_from(n).ok())
+}
+
 fn osc(table: &Table<'_>, default: Osc) -> Osc {
-    let port = |key: &str| table.integer(key, 0..=i64::from(u16::MAX)).optional().and_then(|n| u16::try_from(n).ok());
     let networks = |key: &str| {
         let wanted = "addresses or networks, such as \"192.168.1.0/24\"; this is not an address";
         table.strings(key).check(|all| all.iter().all(|text| is_network(text)), wanted).or(Vec::new())
@@ -189,8 +209,8 @@ fn osc(table: &Table<'_>, default: Osc) -> Osc {
     }
     Osc {
         listen,
-        port: port("port").unwrap_or(default.port),
-        query_port: port("query_port").unwrap_or(default.query_port),
+        port: port(table, "port").unwrap_or(default.port),
+        query_port: port(table, "query_port").unwrap_or(default.query_port),
         read_only: networks("read_only"),
         raw_force: table.boolean("raw_force").or(default.raw_force),
         allow,

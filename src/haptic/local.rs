@@ -18,6 +18,7 @@
 
 use super::bodies::LocalBodies;
 use super::compliance::{SceneCompliance, ToolCompliance};
+use super::touch::{Touch, Touches};
 use crate::math::{Mat6, Pose, Twist, Vec3, Vec6, Wrench, join, log_so3};
 use crate::mechanism::solver::{Compliance as _, Outcome, Own, Settings, largest, sweep};
 use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, RowKind, dot};
@@ -112,6 +113,24 @@ impl LocalMechanism {
     #[must_use]
     pub fn lambda(&self) -> &[f64] {
         &self.lambda[..self.snapshot.row_count]
+    }
+
+    /// Where the tool at `pose` touched the scene in the last solve, and with what force.
+    #[must_use]
+    pub fn touches(&self, pose: &Pose, at: MonoNs) -> Touches {
+        let mut touches = Touches::none(at);
+        for block in &self.blocks[..self.snapshot.block_count] {
+            let first = &self.snapshot.rows[block.first];
+            let contact = matches!(block.law, Law::Contact { .. }) && first.kind == RowKind::Point;
+            if contact && self.lambda[block.first] > 0.0 {
+                let force = block.range().map(|row| self.snapshot.rows[row].direction * self.lambda[row]).sum();
+                let point = pose.translation.vector + pose.rotation * first.point_tool;
+                if !touches.add(Touch { point, force }) {
+                    break;
+                }
+            }
+        }
+        touches
     }
 
     /// What the tool has done to each body of the scene, and over what time, s.

@@ -30,6 +30,7 @@ mod parameters;
 mod record;
 mod state;
 pub mod thread;
+mod touch;
 mod trip;
 
 pub use clutch::Clutch;
@@ -43,4 +44,5 @@ pub use parameters::{ParameterRange, SLEW_S};
 pub use record::TickRecord;
 pub use state::{HapticState, MOTION_BANDWIDTH_HZ, tick};
 pub use thread::{HaltSwitch, HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};
+pub use touch::{MAX_TOUCHES, Touch, Touches};
 pub use trip::Trip;

@@ -1,9 +1,13 @@
 //! Leases, events, streams, rates.
 
 use crate::plant::fault;
-use crate::rig::{Rig, code_of, done, f, i, local, remote, s};
+use crate::rig::{Rig, WALL, bytes, code_of, done, f, i, local, message, read, remote, s};
+use hapticd::control::osc::Ntp;
+use hapticd::control::peer::Peer;
 use hapticd::control::plant::{News, Setting, Value};
-use hapticd::control::{HubSettings, Limits};
+use hapticd::control::{HubSettings, Limits, Outbox};
+use hapticd::haptic::{TickRecord, Touch};
+use hapticd::math::{Pose, Vec3};
 use hapticd::shared::Parameter;
 use hapticd::shared::lifecycle::State;
 use rosc::{OscMessage, OscType};
@@ -235,4 +239,71 @@ fn the_daemon_does_not_talk_to_itself() {
     assert_eq!(code, 403);
     assert!(rig.ask(local(9740), "/hapticd/coupling/stiffness", &[f(1.0)]).is_empty());
     assert!(rig.plant.acts.is_empty());
+}
+
+fn numbers(blob: &OscType) -> Vec<f32> {
+    let OscType::Blob(bytes) = blob else { panic!("a blob wanted: {blob:?}") };
+    bytes.chunks(4).map(|four| f32::from_le_bytes(four.try_into().expect("four bytes"))).collect()
+}
+
+#[test]
+fn every_tick_is_streamed_once_and_packets_break_at_gaps() {
+    let mut rig = Rig::new();
+    rig.ask(local(1), "/hapticd/subscribe", &[s("ticks"), i(10)]);
+    rig.heard(local(1));
+    let mut record = TickRecord::empty(Pose::identity());
+    // A hundred ticks, one of them lost.
+    for index in (1000..1100).filter(|index| *index != 1050) {
+        record.index = index;
+        record.gain = index as f64;
+        rig.plant.trail.push(&record);
+    }
+    rig.wait(0.2);
+    let heard = rig.heard(local(1));
+    let firsts: Vec<_> = heard.iter().map(|message| message.args[..2].to_vec()).collect();
+    assert_eq!(firsts, [[i(1000), i(44)], [i(1044), i(6)], [i(1051), i(44)], [i(1095), i(5)]]);
+    let gains: Vec<f32> = heard.iter().flat_map(|m| numbers(&m.args[2])).skip(6).step_by(8).collect();
+    assert_eq!(gains.len(), 99);
+    assert_eq!((gains[0], gains[50], gains[98]), (1000.0, 1051.0, 1099.0));
+    rig.wait(0.2);
+    assert!(rig.heard(local(1)).is_empty(), "nothing new, nothing sent");
+}
+
+#[test]
+fn a_picture_of_the_scene_is_laid_out_as_documented_and_fits_at_its_largest() {
+    let mut rig = Rig::new();
+    let force = Vec3::new(1.0, 2.0, 3.0);
+    while rig.plant.touches.add(Touch { point: Vec3::x(), force }) {}
+    while rig.plant.view.show(Pose::translation(0.0, 7.0, 0.0)) {}
+    // `ask` checks that a datagram holds it.
+    let heard = rig.ask(local(1), "/hapticd/stream/scene", &[]);
+    let picture = numbers(&heard[0].args[3]);
+    assert_eq!(picture.len(), 7 + 7 + 3 + 1 + 16 * 6 + 1 + 16 * 7);
+    assert_eq!(picture[3..7], [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(picture[14..18], [0.0, 0.0, 2.5, 16.0]);
+    assert_eq!(picture[18..24], [1.0, 0.0, 0.0, 1.0, 2.0, 3.0]);
+    assert_eq!(picture[114..122], [16.0, 0.0, 7.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn a_socket_is_a_client_until_it_leaves() {
+    let mut rig = Rig::open();
+    let socket = |x: u8| Peer::Web { id: x.into(), ip: [10, x, 0, 9].into() };
+    let send = |rig: &mut Rig, from: Peer, address: &str, args: &[OscType]| {
+        let (bytes, now) = (bytes(&message(address, args)), rig.now);
+        rig.hub.receive(&bytes, from, now, Ntp(WALL), &mut rig.plant, &mut rig.out);
+        rig.poll();
+        std::mem::take(&mut rig.out)
+    };
+    let heard = send(&mut rig, socket(1), "/hapticd/subscribe", &[s("energy"), i(100)]);
+    assert!(!heard.is_empty() && heard.iter().all(|(_, to)| *to == socket(1)));
+    // Judged by its address, as everyone.
+    let said = |heard: &Outbox| read(&heard[0].0);
+    assert_eq!(code_of(&said(&send(&mut rig, socket(2), "/hapticd/enable", &[]))).map(|(code, _)| code), Some(403));
+    assert_eq!(said(&send(&mut rig, socket(2), "/hapticd/ping", &[i(1)])).addr, "/hapticd/pong");
+    assert_eq!(rig.hub.figures().clients, 1);
+    rig.hub.leave(socket(1));
+    assert_eq!((rig.hub.figures().clients, rig.hub.figures().streams), (0, 0));
+    rig.wait(0.1);
+    assert!(rig.out.is_empty(), "nothing more is sent to it");
 }

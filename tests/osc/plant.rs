@@ -1,12 +1,14 @@
 //! A daemon without threads behind the hub: does what it is told at the next poll.
 
 use hapticd::control::plant::{
-    Act, Code, Dial, FaultEntry, Job, News, Plant, Priority, Range, Refused, Setting, Status, TaskState, Ticket, Value,
+    Act, Code, Dial, FaultEntry, Job, News, Plant, Priority, Range, Refused, Setting, Sight, Status, TaskState, Ticket,
+    Value,
 };
-use hapticd::haptic::TickRecord;
-use hapticd::math::Pose;
+use hapticd::control::trail::Trail;
+use hapticd::haptic::{TickRecord, Touches};
+use hapticd::math::{Pose, Vec3};
 use hapticd::shared::lifecycle::{Guard, State};
-use hapticd::shared::{MonoNs, Parameter};
+use hapticd::shared::{MonoNs, Parameter, SceneView};
 
 enum Work {
     Acts(Vec<Act>),
@@ -19,6 +21,9 @@ pub(crate) struct FakePlant {
     pub(crate) dials: Vec<Dial>,
     pub(crate) faults: Vec<FaultEntry>,
     pub(crate) record: Option<TickRecord>,
+    pub(crate) view: SceneView,
+    pub(crate) touches: Touches,
+    pub(crate) trail: Trail,
     /// Who halted.
     pub(crate) halts: Vec<String>,
     /// Every call of `act`.
@@ -92,11 +97,16 @@ impl FakePlant {
         };
         let mut record = TickRecord::empty(Pose::identity());
         record.due = MonoNs(7_000_000_123);
+        let mut trail = Trail::default();
+        trail.push(&record);
         Self {
             status,
             dials: dials(),
             faults: Vec::new(),
             record: Some(record),
+            view: SceneView::empty(),
+            touches: Touches::none(MonoNs(0)),
+            trail,
             halts: Vec::new(),
             acts: Vec::new(),
             jobs: Vec::new(),
@@ -184,6 +194,14 @@ impl Plant for FakePlant {
 
     fn newest(&self) -> Option<&TickRecord> {
         self.record.as_ref()
+    }
+
+    fn sight(&self) -> Sight<'_> {
+        Sight { scene: &self.view, touches: &self.touches, force: Vec3::new(0.0, 0.0, 2.5) }
+    }
+
+    fn trail(&self) -> &Trail {
+        &self.trail
     }
 
     fn halt(&mut self, by: &str) {

@@ -127,13 +127,16 @@ impl Rig {
     }
 }
 
-/// A datagram of the hub: one message that fits a frame and has none but the types every tool reads.
+/// A datagram of the hub: one message that fits a frame and has none but the types every tool reads, and in two streams
+/// a blob.
 pub(crate) fn read(bytes: &[u8]) -> OscMessage {
     assert!(bytes.len() <= 1472, "{} bytes", bytes.len());
     match rosc::decoder::decode_udp(bytes) {
         Ok(([], OscPacket::Message(message))) => {
             let plain = |arg: &OscType| matches!(arg, OscType::Int(_) | OscType::Float(_) | OscType::String(_));
-            assert!(message.args.iter().all(plain), "{message:?}");
+            let blob = |arg: &OscType| matches!(arg, OscType::Blob(bytes) if bytes.len() % 4 == 0);
+            let packed = ["/hapticd/stream/scene", "/hapticd/stream/ticks"].contains(&message.addr.as_str());
+            assert!(message.args.iter().all(|arg| plain(arg) || packed && blob(arg)), "{message:?}");
             message
         }
         other => panic!("not a message: {other:?}"),

@@ -19,6 +19,7 @@ fn arguments(entry: &Entry) -> Vec<OscType> {
         (_, Type::Text) => s("box_on_table"),
         (_, Type::Int | Type::Switch) => i(1),
         (_, Type::Float) => f(0.25),
+        (_, Type::Blob) => OscType::Blob(Vec::new()),
     };
     entry.arguments.iter().map(argument).collect()
 }
@@ -29,6 +30,7 @@ fn check_types(message: &OscMessage) {
     let tag = |arg: &OscType| match arg {
         OscType::Int(_) => 'i',
         OscType::Float(_) => 'f',
+        OscType::Blob(_) => 'b',
         _ => 's',
     };
     let tags: String = message.args.iter().map(tag).collect();

@@ -62,7 +62,15 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Starts it on free ports and waits until it says where it listens.
     pub(crate) fn start(config: &Path, arguments: &[&str]) -> Self {
-        Self::spawn(hapticd(arguments, config).args(["--port", "0", "--query-port", "0", "--allow-no-rt"]))
+        Self::spawn(hapticd(arguments, config).args([
+            "--port",
+            "0",
+            "--query-port",
+            "0",
+            "--viewer-port",
+            "0",
+            "--allow-no-rt",
+        ]))
     }
 
     pub(crate) fn spawn(command: &mut Command) -> Self {
@@ -84,6 +92,11 @@ impl Daemon {
         daemon.osc = after(&line, "udp://").parse().expect("an address");
         daemon.query = after(&line, "http://").parse().expect("an address");
         daemon
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn log(&self) -> String {
@@ -192,7 +205,7 @@ impl Daemon {
     }
 
     pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
     }
 

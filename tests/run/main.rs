@@ -43,7 +43,8 @@ fn an_interrupt_while_enabled_ramps_down_and_ends_with_zero() {
 #[test]
 fn a_second_signal_ends_at_once_what_does_not_end_by_itself() {
     let place = Place::new("twice");
-    let mut command = hapticd(&["--port", "0", "--query-port", "0", "--allow-no-rt"], &place.config(""));
+    let mut command =
+        hapticd(&["--port", "0", "--query-port", "0", "--viewer-port", "0", "--allow-no-rt"], &place.config(""));
     let mut daemon = Daemon::spawn(command.env("HAPTICD_STALL_AFTER", "0s"));
     assert!(daemon.http("/healthz").contains("503"), "a loop that stands still is not well");
     let (code, said) = daemon.try_do("/hapticd/start", &[]).expect_err("nobody is there to do it");
@@ -66,12 +67,12 @@ fn bad_files_ports_in_use_and_missing_rights_are_said_with_the_way_out() {
         (&place.0.join("none.toml"), &["--allow-no-rt"], 2, &["none.toml"]),
         (
             &good,
-            &["--allow-no-rt", "--port", "0", "--query-port", "0", "--scene", "peg_primitiv"],
+            &["--allow-no-rt", "--port", "0", "--query-port", "0", "--viewer-port", "0", "--scene", "peg_primitiv"],
             2,
             &["peg_primitive"],
         ),
         (&good, &["--allow-no-rt", "--port", &taken.1], 3, &["in use", "--port", &taken.1]),
-        (&good, &["--port", "0", "--query-port", "0"], 3, &["hapticd doctor", "--allow-no-rt"]),
+        (&good, &["--port", "0", "--query-port", "0", "--viewer-port", "0"], 3, &["hapticd doctor", "--allow-no-rt"]),
     ];
     for (config, arguments, code, wanted) in cases {
         let output = hapticd(arguments, config).output().expect("the program starts");
@@ -268,7 +269,8 @@ fn systemd_hears_ready_status_and_a_watchdog_that_only_a_living_loop_feeds() {
     let path = place.0.join("notify");
     let socket = UnixDatagram::bind(&path).expect("it can be bound");
     socket.set_read_timeout(Some(Duration::from_millis(20))).expect("it can be set");
-    let mut command = hapticd(&["--port", "0", "--query-port", "0", "--allow-no-rt"], &place.config(""));
+    let mut command =
+        hapticd(&["--port", "0", "--query-port", "0", "--viewer-port", "0", "--allow-no-rt"], &place.config(""));
     command.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "600000").env_remove("WATCHDOG_PID");
     let mut daemon = Daemon::spawn(command.env("HAPTICD_STALL_AFTER", "4s"));
     let mut heard = Vec::new();

@@ -1,6 +1,6 @@
 // The page in a real browser. Against the mock, or the daemon of HAPTICD_VIEWER_URL.
 //
-// Delays that are promised are measured in the page and taken as the least of several: a busy machine can only add to them.
+// Delays that are promised are measured in the page, and the least of several counts: a busy machine only adds to them.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";

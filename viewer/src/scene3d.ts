@@ -297,7 +297,7 @@ export class Scene3d {
       this.camera.look("fit");
     }
     const scale = (ARROW * this.camera.radius) / this.forceLimit;
-    const width = 0.012 * this.camera.radius;
+    const width = 0.016 * this.camera.radius;
     this.force.show(frame.tool, frame.force, scale, 1.5 * width);
     this.contacts.forEach(({ dot, arrow }, k) => {
       const contact = frame.contacts[k];
@@ -305,7 +305,7 @@ export class Scene3d {
       arrow.show(contact?.point ?? [], contact?.force ?? [0, 0, 0], scale, width);
       if (contact !== undefined) {
         dot.position.set(contact.point[0] ?? 0, contact.point[1] ?? 0, contact.point[2] ?? 0);
-        dot.scale.setScalar(2 * width);
+        dot.scale.setScalar(2.2 * width);
       }
     });
   }

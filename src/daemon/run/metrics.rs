@@ -9,11 +9,12 @@ use crate::control::hub::{HubSettings, MOST_PENDING};
 use crate::control::metrics::CODES;
 use crate::control::plant::Plant as _;
 use crate::control::prometheus::{ControlMetrics, LoopMetrics, Metrics, Queue, SimulationMetrics};
+use crate::control::socket::{MOST_SOCKETS, SocketFigures};
 use crate::haptic::Trip;
 use crate::shared::Parameter;
 
 /// Everything that is told.
-pub(super) fn metrics(plant: &Supervisor, hub: &HubFigures, unsent: u64) -> Metrics {
+pub(super) fn metrics(plant: &Supervisor, hub: &HubFigures, unsent: u64, sockets: &SocketFigures) -> Metrics {
     let status = plant.status();
     Metrics {
         version: env!("CARGO_PKG_VERSION"),
@@ -27,7 +28,7 @@ pub(super) fn metrics(plant: &Supervisor, hub: &HubFigures, unsent: u64) -> Metr
             overruns: plant.sim.skipped,
             step_times: plant.sim.step_times,
         },
-        control: control(hub, unsent),
+        control: control(hub, unsent, sockets),
         recorder: plant.recording.metrics(),
     }
 }
@@ -57,7 +58,7 @@ fn haptic(plant: &Supervisor, realtime: bool) -> LoopMetrics {
     }
 }
 
-fn control(hub: &HubFigures, unsent: u64) -> ControlMetrics {
+fn control(hub: &HubFigures, unsent: u64, sockets: &SocketFigures) -> ControlMetrics {
     let refused = ["bad_arguments", "not_allowed", "not_found", "wrong_state", "out_of_range", "busy"];
     let mut messages = vec![
         ("received", hub.messages),
@@ -67,7 +68,7 @@ fn control(hub: &HubFigures, unsent: u64) -> ControlMetrics {
         ("ignored", hub.ignored),
         ("halts", hub.halts),
         ("sent", hub.sent),
-        ("unsent", unsent),
+        ("unsent", unsent + sockets.lost),
         ("streamed", hub.streamed),
         ("skipped", hub.skipped),
     ];
@@ -81,6 +82,7 @@ fn control(hub: &HubFigures, unsent: u64) -> ControlMetrics {
         queues: vec![
             Queue { name: "scheduled", waiting: hub.scheduled, capacity: HubSettings::default().scheduled as u64 },
             Queue { name: "pending", waiting: hub.pending, capacity: MOST_PENDING as u64 },
+            Queue { name: "viewers", waiting: sockets.open, capacity: MOST_SOCKETS as u64 },
         ],
     }
 }

@@ -3,7 +3,7 @@
 //! Thread: control, but for what the parts start.
 //!
 //! ```text
-//!  sockets, signals, systemd ──► service: one loop on one thread   [service] [sockets] [web] [notify] [log]
+//!  sockets, signals, systemd ──► service: one loop on one thread   [service] [sockets] [web] [viewer] [notify] [log]
 //!        hub (crate::control) ──► Plant ──► supervisor             [plant] [supervisor] [upkeep] [metrics]
 //!                                             │ one rig: the threads of the scene      [rig] [catalogue]
 //!                                             │ requests that wait for an answer       [requests] [settings]
@@ -32,6 +32,7 @@ mod supervisor;
 mod task;
 mod trips;
 mod upkeep;
+mod viewer;
 mod web;
 
 pub use black_box::COLUMNS as FAULT_DATA_COLUMNS;
@@ -59,6 +60,8 @@ pub struct RunOptions {
     pub port: Option<u16>,
     /// OSCQuery port instead of the configuration's; 0 for any free one.
     pub query_port: Option<u16>,
+    /// Viewer's port instead of the configuration's; 0 for any free one.
+    pub viewer_port: Option<u16>,
     /// Run also without real-time rights.
     pub allow_no_rt: bool,
 }
@@ -80,6 +83,7 @@ impl RunOptions {
         config.device = self.device.clone().unwrap_or_else(|| config.device.clone());
         config.osc.port = self.port.unwrap_or(config.osc.port);
         config.osc.query_port = self.query_port.unwrap_or(config.osc.query_port);
+        config.viewer.port = self.viewer_port.unwrap_or(config.viewer.port);
         Ok(loaded)
     }
 }

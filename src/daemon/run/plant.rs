@@ -9,9 +9,11 @@ use super::settings;
 use super::supervisor::Supervisor;
 use super::trips::Reason;
 use crate::control::plant::{
-    Act, Code, Dial, FaultEntry, Job, News, Plant, Refused, Setting, Status, TaskState, Ticket, Value,
+    Act, Code, Dial, FaultEntry, Job, News, Plant, Refused, Setting, Sight, Status, TaskState, Ticket, Value,
 };
+use crate::control::trail::Trail;
 use crate::haptic::TickRecord;
+use crate::math::Vec3;
 use crate::shared::lifecycle::{Event, State};
 use crate::shared::realtime::SystemClock;
 use crate::shared::{Change, Clock as _, MAX_CHANGES};
@@ -59,6 +61,16 @@ impl Plant for Supervisor {
 
     fn newest(&self) -> Option<&TickRecord> {
         self.newest.as_ref()
+    }
+
+    fn sight(&self) -> Sight<'_> {
+        let turned = self.rig.model.mapping.pose_world_device.rotation;
+        let force = self.newest.map_or_else(Vec3::zeros, |record| turned * record.force.force);
+        Sight { scene: &self.sim.view, touches: &self.touches, force }
+    }
+
+    fn trail(&self) -> &Trail {
+        &self.trail
     }
 
     fn halt(&mut self, by: &str) {

@@ -11,7 +11,7 @@ use crate::haptic::{
     Desk, HapticError, HapticFigures, HapticModel, HapticSetup, HapticThread, ParameterRange, TickRecord, Trip, orders,
 };
 use crate::mechanism::MechanismSnapshot;
-use crate::scene::{self, Built};
+use crate::scene::{self, Built, SceneSpec};
 use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{LatestReader, LatestWriter, RingReader, SceneView, ToolSample, latest, ring};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
@@ -47,6 +47,8 @@ pub(super) struct Plan {
 pub(super) struct Rig {
     /// Short name of the scene.
     pub(super) scene: String,
+    /// Its title.
+    pub(super) title: String,
     /// Short name of the device.
     pub(super) device: String,
     /// What the haptic thread runs on.
@@ -100,11 +102,11 @@ impl Plan {
             let text = format!("no driver `{}` is part of this program; open simulated-6dof", device.driver);
             return Err(Failure::Usage(text));
         }
-        let texts = (scene.value.source.text().to_owned(), self.catalogue.device_text(&self.device));
-        self.start(built, device, texts)
+        let device_text = self.catalogue.device_text(&self.device);
+        self.start(built, device, &scene.value, device_text)
     }
 
-    fn start(&self, built: Built, device: DeviceSpec, texts: (String, String)) -> Result<Rig, Failure> {
+    fn start(&self, built: Built, device: DeviceSpec, scene: &SceneSpec, device_text: String) -> Result<Rig, Failure> {
         let skill = self.skill.unwrap_or(built.skill);
         let seed = self.seed.unwrap_or(built.seed);
         let range = ParameterRange::of(&built.haptic, &device);
@@ -147,11 +149,12 @@ impl Plan {
         let sim = SimThread::spawn(built.sim.clone(), data, links)?;
         Ok(Rig {
             scene: short_name(&self.scene),
+            title: scene.title.clone(),
             device: short_name(&self.device),
             model: built.haptic,
             range,
-            scene_text: texts.0,
-            device_text: texts.1,
+            scene_text: scene.source.text().to_owned(),
+            device_text,
             skill,
             seed,
             built,

@@ -10,8 +10,10 @@ use super::notify::Notifier;
 use super::rig::Plan;
 use super::sockets::{self, Mailbag, Sockets};
 use super::supervisor::Supervisor;
+use super::viewer::{Call, Viewer};
 use super::web::{Web, access};
 use super::{RunOptions, catalogue::Catalogue, log, state_dir};
+use crate::control::http::Asked;
 use crate::control::hub::{Hub, HubSettings, Outbox};
 use crate::control::osc::{self, Ntp};
 use crate::control::plant::{Plant as _, Status};
@@ -39,7 +41,7 @@ pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
     let config = loaded.value;
     let log = log::start(config.log_level);
     crate::daemon::warn(&loaded.warnings);
-    let sockets = Sockets::open(&config.osc)?;
+    let sockets = Sockets::open(&config)?;
     let plan = plan(&config, options);
     let rig = plan.build().map_err(|failure| match failure {
         Failure::Haptic(HapticError::RealtimeDenied(why)) => Failure::NoRealtime(why),
@@ -91,6 +93,7 @@ struct Service {
     hub: Hub,
     plant: Supervisor,
     web: Web,
+    viewer: Viewer,
     inbox: tokio::net::UdpSocket,
     /// The same socket, for sending without asking whether it may.
     outlet: UdpSocket,
@@ -148,7 +151,10 @@ impl Service {
         let outlet = sockets.osc.try_clone().map_err(unusable)?;
         let inbox = tokio::net::UdpSocket::from_std(sockets.osc).map_err(unusable)?;
         let web = Web::start(sockets.query, osc, query, access(&config.osc)?)?;
-        tracing::info!("listening: OSC udp://{osc}, OSCQuery http://{query}");
+        let shown = sockets.viewer.as_ref().and_then(|listener| listener.local_addr().ok());
+        let viewer = Viewer::start(sockets.viewer, web.door())?;
+        let shown = shown.map_or_else(|| "none".to_owned(), |at| format!("http://{at}/"));
+        tracing::info!("listening: OSC udp://{osc}, OSCQuery http://{query}, viewer {shown}");
         Ok(Self {
             options: options.clone(),
             log,
@@ -156,6 +162,7 @@ impl Service {
             hub: Hub::new(hub_settings(config, osc.port())?),
             plant,
             web,
+            viewer,
             inbox,
             outlet,
             bag: Mailbag::new(),
@@ -179,7 +186,14 @@ impl Service {
                     Word::Reload => self.reload(),
                 },
                 _ = beat.tick() => self.beat(),
-                Some(asked) = self.web.question() => self.web.answer(asked, &self.plant, &self.hub, self.unsent),
+                Some(asked) = self.web.question() => self.answer(asked),
+                call = self.viewer.call() => match call {
+                    Call::Letters => {
+                        self.viewer.receive(&mut self.hub, &mut self.plant, &mut self.out);
+                        self.send();
+                    }
+                    Call::Asked(asked) => self.answer(asked),
+                },
                 _ = self.inbox.readable() => self.receive(),
             }
             // Other tasks, such as connections, must have their turn even in a flood.
@@ -188,11 +202,19 @@ impl Service {
         self.farewell().await
     }
 
+    fn answer(&self, asked: Asked) {
+        self.web.answer(asked, &self.plant, &self.hub, self.unsent, &self.viewer.figures());
+    }
+
+    fn send(&mut self) {
+        self.unsent += sockets::send(&mut self.out, &self.outlet, &self.viewer);
+    }
+
     /// What time brings.
     fn beat(&mut self) {
         let now = SystemClock.now();
         self.hub.poll(now, &mut self.plant, &mut self.out);
-        self.unsent += sockets::send(&mut self.out, &self.outlet);
+        self.send();
         if !self.is_ready && self.plant.newest().is_some() {
             self.is_ready = true;
             self.notifier.ready();
@@ -214,7 +236,7 @@ impl Service {
         for (bytes, from) in halts.chain(others) {
             self.hub.receive(bytes, from, now, wall, &mut self.plant, &mut self.out);
         }
-        self.unsent += sockets::send(&mut self.out, &self.outlet);
+        self.send();
     }
 
     /// SIGHUP: the configuration and the scene are read again.
@@ -255,7 +277,7 @@ impl Service {
         self.notifier.stopping();
         tracing::info!("ending: {}", status_line(&self.plant.status()));
         self.hub.poll(SystemClock.now(), &mut self.plant, &mut self.out);
-        sockets::send(&mut self.out, &self.outlet);
+        self.send();
         let plant = self.plant;
         let end = tokio::task::spawn_blocking(move || plant.end());
         let mut signals = self.signals;

@@ -2,9 +2,11 @@
 //!
 //! Thread: cold for opening; control for datagrams.
 
+use super::viewer::{self, Viewer};
 use crate::control::Outbox;
+use crate::control::peer::Peer;
 use crate::daemon::Failure;
-use crate::files::config::Osc;
+use crate::files::config::Config;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::ops::Range;
@@ -22,6 +24,8 @@ pub(super) struct Sockets {
     pub(super) osc: UdpSocket,
     /// For OSCQuery and metrics.
     pub(super) query: TcpListener,
+    /// For viewers, unless there are to be none.
+    pub(super) viewer: Option<TcpListener>,
 }
 
 impl Sockets {
@@ -29,7 +33,8 @@ impl Sockets {
     ///
     /// # Errors
     /// When one is taken or not allowed; says which.
-    pub(super) fn open(config: &Osc) -> Result<Self, Failure> {
+    pub(super) fn open(config: &Config) -> Result<Self, Failure> {
+        let (config, shown) = (&config.osc, &config.viewer);
         let at = |port| SocketAddr::new(config.listen, port);
         let osc =
             UdpSocket::bind(at(config.port)).map_err(|error| unavailable("OSC", "port", at(config.port), &error))?;
@@ -39,7 +44,9 @@ impl Sockets {
         let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&osc, RECEIVE_BYTES);
         let calm = osc.set_nonblocking(true).and_then(|()| query.set_nonblocking(true));
         calm.map_err(|error| Failure::Port(format!("the sockets cannot be used: {error}")))?;
-        Ok(Self { osc, query })
+        let viewer = shown.enabled.then(|| viewer::open(config.listen, shown.port)).transpose();
+        let viewer = viewer.map_err(|error| unavailable("the viewer", "viewer_port", at(shown.port), &error))?;
+        Ok(Self { osc, query, viewer })
     }
 
     /// Where they really are: OSC, OSCQuery.
@@ -109,25 +116,33 @@ impl Mailbag {
     }
 }
 
-/// Sends all that is in the box and empties it; gives how many were dropped because the system had no room for them.
-pub(super) fn send(out: &mut Outbox, socket: &UdpSocket) -> u64 {
-    let sent = |(bytes, to): (Vec<u8>, SocketAddr)| u64::from(socket.send_to(&bytes, to).is_err());
-    out.drain(..).map(sent).sum()
+/// Sends all that is in the box and empties it; gives how many datagrams were dropped because the system had no room for
+/// them. The viewer counts its own losses.
+pub(super) fn send(out: &mut Outbox, socket: &UdpSocket, viewer: &Viewer) -> u64 {
+    let dropped = |(bytes, to): (Vec<u8>, Peer)| match to {
+        Peer::Udp(address) => u64::from(socket.send_to(&bytes, address).is_err()),
+        Peer::Web { id, .. } => {
+            viewer.send(id, bytes);
+            0
+        }
+    };
+    out.drain(..).map(dropped).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::config::Config;
 
     #[test]
     fn a_port_in_use_is_said_with_the_way_out() {
         let taken = UdpSocket::bind("127.0.0.1:0").expect("a port is free");
         let port = taken.local_addr().expect("it has an address").port();
-        let config = Osc { port, query_port: 0, ..Config::default().osc };
+        let mut config = Config::default();
+        (config.osc.port, config.osc.query_port, config.viewer.port) = (port, 0, 0);
         let said = Sockets::open(&config).err().expect("the port is taken").to_string();
         assert!(said.contains("in use") && said.contains("--port") && said.contains(&port.to_string()), "{said}");
-        let free = Sockets::open(&Osc { port: 0, ..config }).expect("any port will do");
+        config.osc.port = 0;
+        let free = Sockets::open(&config).expect("any port will do");
         let (osc, query) = free.addresses().expect("they are bound");
         assert!(osc.port() > 0 && query.port() > 0);
     }

@@ -17,12 +17,15 @@ use super::settings;
 use super::task::TaskFollower;
 use super::trips::{self, Reason};
 use crate::control::plant::{Dial, FaultEntry, News, Priority, Setting, Ticket, Value};
-use crate::haptic::{HapticError, HapticFigures, Heartbeat, TickRecord};
+use crate::control::trail::Trail;
+use crate::daemon::portrait::portrait;
+use crate::haptic::{HapticError, HapticFigures, Heartbeat, TickRecord, Touches};
 use crate::record::Recorder;
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::SystemClock;
 use crate::shared::{Answer, Clock as _, MonoNs};
 use crate::sim::thread::SimStatus;
+use serde_json::Value as Json;
 use std::path::PathBuf;
 
 /// See the file's head.
@@ -32,6 +35,8 @@ pub(super) struct Supervisor {
     pub(super) began: MonoNs,
     pub(super) state: State,
     pub(super) newest: Option<TickRecord>,
+    pub(super) trail: Trail,
+    pub(super) touches: Touches,
     /// The rig took the place of one in FAULT: its ticks count from the first that shows FAULT.
     inherits_fault: bool,
     /// Why the halt switch was thrown last.
@@ -68,6 +73,8 @@ impl Supervisor {
             began: SystemClock.now(),
             state: State::Disabled,
             newest: None,
+            trail: Trail::default(),
+            touches: Touches::none(MonoNs(0)),
             inherits_fault: false,
             reason: None,
             book: FaultBook::new(),
@@ -135,6 +142,11 @@ impl Supervisor {
         }
     }
 
+    /// What the scene looks like.
+    pub(super) fn portrait(&self) -> Json {
+        portrait(&self.rig.scene, &self.rig.title, &self.rig.device, &self.rig.built)
+    }
+
     /// True while a rig is being built.
     pub(super) fn is_busy(&self) -> bool {
         self.errands.building.is_some()
@@ -194,6 +206,7 @@ impl Supervisor {
         let mut batch = std::mem::take(&mut self.batch);
         batch.extend(self.rig.records.drain());
         self.sim = *self.rig.status.read();
+        self.touches = *self.rig.haptic.touches();
         let view = self.sim.view;
         let mut complete = Vec::new();
         for record in &batch {
@@ -209,6 +222,7 @@ impl Supervisor {
                 self.enter(record, &batch);
             }
             self.task.tick(record, &view);
+            self.trail.push(record);
             self.newest = Some(*record);
         }
         self.recording.ticks(&batch, &view);

@@ -10,6 +10,7 @@ use crate::control::http::{Answer, Asked, Door, Limits, Question, Server};
 use crate::control::hub::Hub;
 use crate::control::plant::Plant as _;
 use crate::control::query::{self, Host};
+use crate::control::socket::SocketFigures;
 use crate::control::{prometheus, tree};
 use crate::daemon::Failure;
 use crate::files::config::Osc;
@@ -30,7 +31,16 @@ pub(super) struct Web {
     _advert: Option<Advert>,
     questions: mpsc::Receiver<Asked>,
     host: Host,
+    machine: String,
     access: Arc<RwLock<Access>>,
+}
+
+/// Lets in whom the access of the moment allows, under every name of this machine.
+fn door(machine: &str, access: &Arc<RwLock<Access>>) -> Door {
+    let judge = Arc::clone(access);
+    let admit = move |peer| judge.read().unwrap_or_else(PoisonError::into_inner).level(peer) != Level::Refused;
+    let names = vec![machine.to_owned(), format!("{machine}.local"), host_name(machine)];
+    Door { admit: Box::new(admit), names }
 }
 
 impl Web {
@@ -48,13 +58,15 @@ impl Web {
             .map_err(|error| Failure::Port(format!("the OSCQuery socket cannot be used: {error}")))?;
         let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
         let access = Arc::new(RwLock::new(access));
-        let judge = Arc::clone(&access);
-        let admit = move |peer| judge.read().unwrap_or_else(PoisonError::into_inner).level(peer) != Level::Refused;
-        let names = vec![name.clone(), format!("{name}.local"), host_name(&name)];
-        let (server, questions) = Server::start(listener, Door { admit: Box::new(admit), names }, Limits::default());
+        let (server, questions) = Server::start(listener, door(&name, &access), Limits::default());
         let host = Host { name: format!("hapticd on {name}"), osc };
-        let advert = announce(&host.name, name, osc, query);
-        Ok(Self { _server: server, _advert: advert, questions, host, access })
+        let advert = announce(&host.name, name.clone(), osc, query);
+        Ok(Self { _server: server, _advert: advert, questions, host, machine: name, access })
+    }
+
+    /// Who is let in: the same for every port.
+    pub(super) fn door(&self) -> Door {
+        door(&self.machine, &self.access)
     }
 
     /// Lets others in from now on.
@@ -68,11 +80,12 @@ impl Web {
     }
 
     /// Answers one.
-    pub(super) fn answer(&self, asked: Asked, plant: &Supervisor, hub: &Hub, unsent: u64) {
+    pub(super) fn answer(&self, asked: Asked, plant: &Supervisor, hub: &Hub, unsent: u64, sockets: &SocketFigures) {
         let answer = match &asked.question {
             Question::Node { path, attribute } => query::answer(&tree::nodes(plant), path, *attribute).into(),
+            Question::Scene => Answer::json(&plant.portrait()),
             Question::HostInfo => Answer::json(&query::host_info(&self.host)),
-            Question::Metrics => Answer::metrics(prometheus::page(&metrics(plant, &hub.figures(), unsent))),
+            Question::Metrics => Answer::metrics(prometheus::page(&metrics(plant, &hub.figures(), unsent, sockets))),
             Question::Health => {
                 let now = SystemClock.now();
                 let ticks = plant.newest().is_some_and(|record| now.seconds_after(record.due) < STANDSTILL_S);

@@ -28,6 +28,7 @@ static ROOT: Keys = Keys {
         Key::table("paths", &PATHS, "Where files are looked for").optional("its defaults"),
         Key::table("defaults", &DEFAULTS, "What runs when nothing is asked for").optional("its defaults"),
         Key::table("osc", &OSC, "Who may drive the daemon, and where").optional("its defaults"),
+        Key::table("viewer", &VIEWER, "The page that shows the scene").optional("its defaults"),
         Key::table("log", &LOG, "What the daemon says").optional("its defaults"),
     ],
     choices: &[],
@@ -105,6 +106,17 @@ static OSC: Keys = Keys {
         .or("[]"),
         Key::new("raw_force", Kind::Boolean, "false", "Clients may push the hand directly, for a bounded time")
             .or("false"),
+    ],
+    choices: &[],
+};
+
+static VIEWER: Keys = Keys {
+    heading: "[viewer]",
+    about: "The page that shows the scene in a browser. It is served where `[osc]` listens, to whom `[osc]` allows.",
+    keys: &[
+        Key::new("enabled", Kind::Boolean, "true", "There is one").or("true"),
+        Key::new("port", Kind::Integer(0, 65535), "9742", "TCP port of the page; 0, or when it is taken, any free one")
+            .or("9742"),
     ],
     choices: &[],
 };

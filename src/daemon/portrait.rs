@@ -1,0 +1,93 @@
+//! What a scene looks like, as JSON for whoever draws it: shapes, bodies, limits, goals.
+//!
+//! Thread: control.
+
+use crate::geometry::Shape;
+use crate::math::Pose;
+use crate::scene::Built;
+use crate::sim::{BodyModel, Motion};
+use serde_json::{Value as Json, json};
+
+/// The scene `built` of this name and title on this device; docs/viewer.md says what stands where.
+pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> Json {
+    let limits = &built.haptic.limits;
+    let body = |body: &BodyModel| {
+        json!({
+            "name": body.name,
+            "fixed": matches!(body.motion, Motion::Fixed),
+            "material": built.sim.materials.get(body.material).map(|material| &material.name),
+            "shape": shape(&body.shape, &body.pose_body_shape),
+        })
+    };
+    let goals: Vec<String> = built.watcher().goals().map(|(goal, _)| goal.name.as_str().to_owned()).collect();
+    json!({
+        "scene": name,
+        "title": title,
+        "device": device,
+        "rate_hz": built.haptic.rate_hz,
+        "limits": {
+            "force_n": limits.force.linear,
+            "torque_nm": limits.force.angular,
+            "speed_m_per_s": limits.speed.linear,
+        },
+        "stable_stiffness": limits.stiffness.linear,
+        "tool": { "shape": shape(&built.sim.tool.shape, &built.sim.tool.pose_tool_shape) },
+        "bodies": built.sim.bodies.iter().map(body).collect::<Vec<_>>(),
+        "goals": goals,
+    })
+}
+
+fn shape(shape: &Shape, pose: &Pose) -> Json {
+    let mut json = match shape {
+        Shape::HalfSpace(_) => json!({ "kind": "half_space" }),
+        Shape::Sphere(sphere) => json!({ "kind": "sphere", "radius": sphere.radius }),
+        Shape::Cuboid(cuboid) => json!({ "kind": "box", "size": (2.0 * cuboid.half).as_slice() }),
+        Shape::Cylinder(rod) => json!({ "kind": "cylinder", "radius": rod.radius, "length": 2.0 * rod.half_length }),
+        Shape::Capsule(rod) => json!({ "kind": "capsule", "radius": rod.radius, "length": 2.0 * rod.half_length }),
+        Shape::Bore(bore) => json!({
+            "kind": "bore",
+            "radius": bore.radius,
+            "depth": bore.depth,
+            "chamfer": bore.chamfer,
+            "size": [2.0 * bore.half_x, 2.0 * bore.half_y, bore.height],
+        }),
+    };
+    let numbers: Vec<f64> = pose.translation.vector.iter().chain(pose.rotation.coords.iter()).copied().collect();
+    json["pose"] = numbers.into();
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn every_shipped_scene_can_be_drawn() {
+        for name in scene::shipped_names() {
+            let spec = scene::open(name).expect("it is shipped").value;
+            let device = spec.device.clone().unwrap_or_else(|| "simulated-3dof".into());
+            let device = scene::open_device(&device).expect("it is shipped").value;
+            let built = scene::build(&spec, &device).expect("they fit");
+            let json = portrait(name, &spec.title, "x", &built);
+            assert_eq!(json["scene"], name);
+            assert!(json["stable_stiffness"].as_f64().is_some_and(|number| number > 0.0));
+            assert!(json["limits"]["force_n"].as_f64().is_some_and(|number| number > 0.0));
+            let bodies = json["bodies"].as_array().expect("bodies");
+            assert_eq!(bodies.len(), built.sim.bodies.len());
+            for shape in bodies.iter().chain([&json["tool"]]).map(|body| &body["shape"]) {
+                assert!(shape["kind"].is_string() && shape["pose"].as_array().is_some_and(|pose| pose.len() == 7));
+            }
+            assert_eq!(json["goals"].as_array().map(Vec::len), Some(built.goals.len()));
+        }
+    }
+
+    #[test]
+    fn lengths_are_whole_and_poses_end_with_the_real_part() {
+        let pose = Pose::translation(1.0, 2.0, 3.0);
+        let box_ = Shape::Cuboid(crate::geometry::Cuboid { half: crate::math::Vec3::new(0.1, 0.2, 0.3) });
+        let json = shape(&box_, &pose);
+        assert_eq!(json["size"], json!([0.2, 0.4, 0.6]));
+        assert_eq!(json["pose"], json!([1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0]));
+    }
+}
