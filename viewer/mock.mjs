@@ -10,6 +10,8 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
   "connect-src 'self'; frame-ancestors 'none'";
 const KINDS = { html: "text/html; charset=utf-8", js: "text/javascript", css: "text/css" };
+/** What a client that may only read may send, beside questions. */
+const ANYONE = /^(notify|subscribe|status|version|halt|(scene|device|fault)\/list)$/;
 const IDENTITY = [0, 0, 0, 0, 0, 0, 1];
 
 // OSC.
@@ -121,6 +123,7 @@ class Mock {
     this.faults = [];
     this.recording = "";
     this.begun = performance.now();
+    this.readOnly = false;
     this.work = 0;
     this.tick = 0;
     this.clients = new Map();
@@ -182,6 +185,7 @@ class Mock {
       this.setState(to);
       return done();
     };
+    if (this.readOnly && !ANYONE.test(name)) return fail(403, "clients of this network may only look on, and halt");
     if (this.dials[name] !== undefined) return this.set(socket, name, args, done, fail);
     switch (name) {
       case "notify":

@@ -199,6 +199,22 @@ onPage("a page that looks on has no controls and stops nothing", { query: "?view
   assert.equal(await state(page), before);
 });
 
+test("where only reading is allowed the controls go and Stop stays", { skip: daemon !== undefined }, async () => {
+  const { page } = await open(chromium, server.url);
+  try {
+    await calm(page);
+    server.mock.readOnly = true;
+    await page.click("#start");
+    await page.waitForSelector("#start", { state: "hidden" });
+    assert.match(await page.textContent("#answer"), /only look on/);
+    await page.click("#halt");
+    await reaches(page, "FAULT");
+  } finally {
+    server.mock.readOnly = false;
+    await page.context().close();
+  }
+});
+
 onPage("fits a phone, with Stop always in reach", { width: 360, height: 740 }, async (page) => {
   await page.waitForTimeout(500);
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
@@ -272,6 +288,7 @@ test(
         assert.equal(await page.isVisible("#notice"), true);
         await page.click("#halt");
         assert.match(await page.textContent("#notice"), /Stop cannot be sent/);
+        if (k === 0) assert.match(await page.textContent("#faults"), /Not known/);
         if (k === 0) await shot(page, "no-connection");
         mine = await target(mine.port);
         // The stop that could not be sent arrives with the new connection.

@@ -20,20 +20,23 @@ export class Faults {
     private readonly acknowledge: (id: number) => void,
   ) {}
 
-  /** Shows the faults known; `now` is the daemon's time. Rebuilds only what changed, so that focus stays. */
-  show(faults: Fault[], now: number): void {
+  /**
+   * Shows the faults known; `now` is the daemon's time. Without a connection none known does not mean none. Rebuilds
+   * only what changed, so that focus stays.
+   */
+  show(faults: Fault[], now: number, connected: boolean): void {
     const waiting = faults.filter((fault) => fault.latched && !fault.acknowledged).sort((a, b) => a.id - b.id);
     const rest = faults.filter((fault) => !waiting.includes(fault)).sort((a, b) => b.id - a.id);
     const recent = rest.filter((fault) => !fault.latched && now - fault.time < RECENT_S);
     const past = rest.filter((fault) => !recent.includes(fault)).slice(0, KEPT);
-    const signature = JSON.stringify([waiting, recent, past]);
+    const signature = JSON.stringify([waiting, recent, past, connected]);
     if (signature === this.shown) {
       this.age(now);
       return;
     }
     this.shown = signature;
     const focused = document.activeElement?.id ?? "";
-    const quiet = make("p", { className: "quiet" }, "None waits.");
+    const quiet = make("p", { className: "quiet" }, connected ? "None waits." : "Not known: no connection.");
     const first = waiting.length > 1;
     this.open.replaceChildren(
       ...waiting.map((fault, index) => this.entry(fault, first && index === 0 ? "first: the cause" : "", false)),

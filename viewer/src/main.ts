@@ -87,6 +87,10 @@ function show(now: Scene): void {
   showTask(model.task, now.goals);
 }
 
+function showFaults(): void {
+  faults.show([...model.faults.values()], model.daemonTime(), link.connected);
+}
+
 model.on("scene", () => reloadSoon(READ_MS.change));
 model.on("device", () => reloadSoon(READ_MS.change));
 model.on("frame", (frame) => {
@@ -98,7 +102,7 @@ model.on("frame", (frame) => {
     `tool ${x.toFixed(1)}, ${y.toFixed(1)}, ${z.toFixed(1)} mm; ${count} contact${count === 1 ? "" : "s"}`,
   );
 });
-model.on("faults", (list) => faults.show(list, model.daemonTime()));
+model.on("faults", showFaults);
 model.on("task", (task) => showTask(task, scene?.goals ?? []));
 model.on("version", (version) => say(byId("version", HTMLElement), version));
 model.on("value", ({ address, value }) => {
@@ -128,7 +132,7 @@ for (const name of VIEWS) {
 }
 if (view === undefined) {
   byId("no-3d", HTMLElement).hidden = false;
-  document.querySelector<HTMLElement>(".presets")?.setAttribute("hidden", "");
+  document.body.dataset["flat"] = "true";
 }
 
 let turnedAt = performance.now();
@@ -141,10 +145,10 @@ setInterval(() => {
     return;
   }
   bar.showFreshness();
+  showFaults();
   if (bar.freshness() === "live" && !document.hidden) {
     bar.showFigures();
     plots.draw();
-    faults.show([...model.faults.values()], model.daemonTime());
   }
 }, FIGURES_MS);
 
