@@ -1,0 +1,47 @@
+// What the daemon says of its scene in scene.json, and what of it is checked before it is drawn.
+
+/** Position and unit quaternion: x y z qx qy qz qw. */
+export type Pose = number[];
+
+export type Shape = { pose?: Pose } & (
+  | { kind: "box"; size: number[] }
+  | { kind: "sphere"; radius: number }
+  | { kind: "cylinder"; radius: number; length: number }
+  | { kind: "capsule"; radius: number; length: number }
+  | { kind: "half_space" }
+  | { kind: "bore"; size: number[]; radius: number; depth: number; chamfer?: number }
+  | { kind: "mesh"; vertices: number[] | number[][]; triangles: number[] | number[][] }
+);
+
+export interface Body {
+  name: string;
+  fixed: boolean;
+  material: string;
+  shape: Shape;
+}
+
+export interface Scene {
+  scene: string;
+  title: string;
+  device: string;
+  rate_hz: number;
+  limits: { force_n: number; torque_nm: number; speed_m_per_s: number };
+  /** Largest stiffness in the hand at which the device is stable, N/m. */
+  stable_stiffness: number;
+  tool: { shape: Shape };
+  bodies: Body[];
+  goals: string[];
+}
+
+/** Asks for the scene in use. Throws with a text for people when there is none. */
+export async function fetchScene(): Promise<Scene> {
+  const answer = await fetch("/scene.json", { cache: "no-cache" });
+  if (!answer.ok) {
+    throw new Error(`the daemon answered ${answer.status}`);
+  }
+  const scene = (await answer.json()) as Scene;
+  if (!Array.isArray(scene.bodies) || scene.tool?.shape === undefined || !(scene.rate_hz > 0)) {
+    throw new Error("scene.json lacks bodies, tool or rate");
+  }
+  return scene;
+}

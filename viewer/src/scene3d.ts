@@ -1,0 +1,334 @@
+// The scene in three dimensions: bodies from scene.json, poses from the stream, forces as arrows.
+//
+// Drawing never takes more than half of the page's time, however slow the machine: Stop must answer at once.
+
+import {
+  AmbientLight,
+  BufferGeometry,
+  Color,
+  ConeGeometry,
+  CylinderGeometry,
+  DirectionalLight,
+  EdgesGeometry,
+  Group,
+  LineBasicMaterial,
+  LineSegments,
+  Mesh,
+  MeshStandardMaterial,
+  PlaneGeometry,
+  Scene as World,
+  SphereGeometry,
+  Vector3,
+  WebGLRenderer,
+  type Object3D,
+} from "three";
+import { Camera, type View } from "./camera";
+import type { Frame } from "./model";
+import { BEHIND_S, Motion, place, turn } from "./motion";
+import type { Pose, Scene, Shape } from "./scene";
+import { geometry } from "./shapes";
+
+/** Contacts drawn at once; the daemon may know of more. */
+const CONTACTS = 32;
+/** Length of the arrow of the largest force, as a share of the scene's radius. */
+const ARROW = 0.9;
+/** Forces below this are not drawn, N. */
+const LEAST_N = 0.02;
+/** Drawn after everything else. */
+const ABOVE = 10;
+/** Frames at most this often, ms. */
+const FRAME_MS = 16;
+/** A frame that takes longer is drawn with fewer pixels, down to this many for each of the page's. */
+const SLOW_MS = 60;
+const LEAST_SHARPNESS = 0.5;
+
+/** A force from a point: shaft and head, pointing along z before it is turned. */
+class Arrow extends Group {
+  private readonly shaft: Mesh;
+  private readonly head: Mesh;
+
+  constructor(material: MeshStandardMaterial) {
+    super();
+    this.shaft = new Mesh(new CylinderGeometry(1, 1, 1, 12).rotateX(Math.PI / 2).translate(0, 0, 0.5), material);
+    this.head = new Mesh(new ConeGeometry(1, 1, 20).rotateX(Math.PI / 2).translate(0, 0, 0.5), material);
+    this.shaft.renderOrder = this.head.renderOrder = ABOVE;
+    this.add(this.shaft, this.head);
+  }
+
+  show(from: number[], force: number[], metresPerNewton: number, width: number): void {
+    const vector = new Vector3(force[0], force[1], force[2]);
+    const newtons = vector.length();
+    this.visible = newtons > LEAST_N && metresPerNewton > 0;
+    if (!this.visible) {
+      return;
+    }
+    const length = newtons * metresPerNewton;
+    const head = Math.min(4 * width, 0.6 * length);
+    this.position.set(from[0] ?? 0, from[1] ?? 0, from[2] ?? 0);
+    this.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), vector.divideScalar(newtons));
+    this.shaft.scale.set(width, width, length - head);
+    this.head.scale.set(2.2 * width, 2.2 * width, head);
+    this.head.position.z = length - head;
+  }
+}
+
+/** Colours of the page's style sheet, as they are now. */
+function palette(): (name: string) => Color {
+  const style = getComputedStyle(document.documentElement);
+  return (name) => new Color(style.getPropertyValue(`--${name}`).trim());
+}
+
+export class Scene3d {
+  private readonly world = new World();
+  private readonly camera: Camera;
+  private readonly motion = new Motion();
+  private readonly materials: Record<string, MeshStandardMaterial>;
+  private readonly lines = new LineBasicMaterial({ transparent: true, opacity: 0.55 });
+  private readonly force: Arrow;
+  private readonly contacts: { dot: Mesh; arrow: Arrow }[];
+  private bodies: Object3D[] = [];
+  private tool: Object3D = new Group();
+  private handle: Object3D = new Group();
+  private forceLimit = 1;
+  private drawnAt = -Infinity;
+  /** Time from the start of a frame until the machine has drawn it, ms, smoothed. */
+  private cost = 0;
+  /** Passed when the frame at hand is drawn; software drawing goes on long after `render` has returned. */
+  private fence: WebGLSync | null = null;
+  private sharpness = Math.min(devicePixelRatio, 2);
+
+  private constructor(
+    private readonly renderer: WebGLRenderer,
+    private readonly frame: HTMLElement,
+  ) {
+    this.camera = new Camera(renderer.domElement);
+    const solid = (roughness: number) => new MeshStandardMaterial({ roughness, metalness: 0.05 });
+    // Forces are seen through everything: they begin inside the tool and the wall.
+    const above = () => new MeshStandardMaterial({ roughness: 0.6, transparent: true, depthTest: false });
+    const clear = (opacity: number) =>
+      new MeshStandardMaterial({ transparent: true, opacity, depthWrite: false, side: 2 });
+    this.materials = {
+      body: solid(0.7),
+      fixed: solid(0.9),
+      open: clear(0.42),
+      tool: solid(0.45),
+      handle: clear(0.28),
+      push: above(),
+      touch: above(),
+    };
+    const sun = new DirectionalLight(0xffffff, 2.2);
+    sun.position.set(0.6, -0.5, 1);
+    this.world.add(new AmbientLight(0xffffff, 1.5), sun);
+    this.force = new Arrow(this.material("push"));
+    this.world.add(this.force);
+    this.contacts = Array.from({ length: CONTACTS }, () => {
+      const dot = new Mesh(new SphereGeometry(1, 16, 12), this.material("touch"));
+      dot.renderOrder = ABOVE;
+      const arrow = new Arrow(this.material("touch"));
+      this.world.add(dot, arrow);
+      return { dot, arrow };
+    });
+    this.dress();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.dress());
+    new ResizeObserver(() => this.resize()).observe(frame);
+    this.resize();
+  }
+
+  /** A view in that element; nothing when the browser cannot draw in three dimensions. */
+  static create(frame: HTMLElement): Scene3d | undefined {
+    const canvas = document.createElement("canvas");
+    // A machine without a graphics processor draws in software: smooth edges cost too much there.
+    const fast = canvas.getContext("webgl2", { antialias: true, failIfMajorPerformanceCaveat: true });
+    const context = fast ?? canvas.getContext("webgl2", { antialias: false });
+    if (context === null) {
+      return undefined;
+    }
+    canvas.tabIndex = 0;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute(
+      "aria-label",
+      "The scene in three dimensions. Arrow keys turn it, plus and minus come nearer or go back.",
+    );
+    frame.prepend(canvas);
+    try {
+      return new Scene3d(new WebGLRenderer({ canvas, context }), frame);
+    } catch {
+      canvas.remove();
+      return undefined;
+    }
+  }
+
+  look(view: View): void {
+    this.camera.look(view);
+  }
+
+  add(frame: Frame): void {
+    this.motion.add(frame);
+  }
+
+  /** Builds the bodies anew. */
+  load(scene: Scene): void {
+    this.motion.clear();
+    for (const old of [...this.bodies, this.tool, this.handle]) {
+      this.world.remove(old);
+      old.traverse((part) => {
+        if (part instanceof Mesh || part instanceof LineSegments) {
+          (part.geometry as BufferGeometry).dispose();
+        }
+      });
+    }
+    this.forceLimit = scene.limits.force_n;
+    this.tool = this.solid(scene.tool.shape, "tool", 0);
+    this.handle = this.solid(scene.tool.shape, "handle", 0);
+    const finite = scene.bodies
+      .filter((body) => body.shape.kind !== "half_space")
+      .map((body) => this.body(body.shape, body.fixed, 0));
+    this.camera.measure([...finite, this.tool]);
+    this.bodies = scene.bodies.map((body) => this.body(body.shape, body.fixed, 6 * this.camera.radius));
+    this.world.add(...this.bodies, this.tool, this.handle);
+    this.framed = false;
+  }
+
+  private framed = false;
+
+  private body(shape: Shape, fixed: boolean, extent: number): Object3D {
+    // One looks into a bore from outside: its block is see-through.
+    return this.solid(shape, shape.kind === "bore" ? "open" : fixed ? "fixed" : "body", extent);
+  }
+
+  private material(name: string): MeshStandardMaterial {
+    return this.materials[name] ?? new MeshStandardMaterial();
+  }
+
+  private solid(shape: Shape, material: string, extent: number): Object3D {
+    const holder = new Group();
+    const inner = new Group();
+    holder.add(inner);
+    if (shape.pose !== undefined) {
+      inner.position.copy(place(shape.pose));
+      inner.quaternion.copy(turn(shape.pose));
+    }
+    const made =
+      shape.kind === "half_space"
+        ? extent > 0
+          ? new PlaneGeometry(extent, extent, 12, 12)
+          : undefined
+        : geometry(shape);
+    if (made === undefined) {
+      return holder;
+    }
+    inner.add(new Mesh(made, this.material(material)));
+    if (material !== "handle") {
+      // All lines of a plane, so that it reads as one; of a solid only its sharp edges.
+      const edges = shape.kind === "half_space" ? grid(extent, 12) : new EdgesGeometry(made, 28);
+      inner.add(new LineSegments(edges, this.lines));
+    }
+    return holder;
+  }
+
+  private dress(): void {
+    const colour = palette();
+    this.world.background = colour("space");
+    this.lines.color = colour("quiet");
+    for (const name of ["body", "fixed", "tool", "handle", "push", "touch"]) {
+      this.material(name).color = colour(name);
+    }
+    this.material("open").color = colour("body");
+  }
+
+  private resize(): void {
+    const { clientWidth: width, clientHeight: height } = this.frame;
+    if (width > 0 && height > 0) {
+      this.renderer.setPixelRatio(this.sharpness);
+      this.renderer.setSize(width, height, false);
+      this.camera.resize(width / height);
+    }
+  }
+
+  /** Draws the scene as it was a moment ago, when it is time to and the frame before is done. */
+  draw(daemonTime: number): void {
+    const now = performance.now();
+    if (!this.ready(now)) {
+      return;
+    }
+    this.drawnAt = now;
+    const frame = this.motion.at(daemonTime - BEHIND_S);
+    if (frame !== undefined) {
+      this.pose(frame);
+    }
+    this.camera.update(this.tool.position);
+    this.renderer.render(this.world, this.camera.camera);
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    this.fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
+  }
+
+  /** True when the last frame is drawn and as much time again has passed. Slow machines get a coarser picture. */
+  private ready(now: number): boolean {
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    if (this.fence !== null) {
+      if (!gl.isContextLost() && gl.getSyncParameter(this.fence, gl.SYNC_STATUS) !== gl.SIGNALED) {
+        return false;
+      }
+      gl.deleteSync(this.fence);
+      this.fence = null;
+      this.cost += 0.2 * (now - this.drawnAt - this.cost);
+      if (this.cost > SLOW_MS && this.sharpness > LEAST_SHARPNESS) {
+        this.sharpness = Math.max(LEAST_SHARPNESS, 0.75 * this.sharpness);
+        this.cost *= 0.6;
+        this.resize();
+      }
+    }
+    return now - this.drawnAt >= Math.max(FRAME_MS, 2 * this.cost) - 2;
+  }
+
+  private pose(frame: Frame): void {
+    const set = (object: Object3D, pose: Pose): void => {
+      object.position.copy(place(pose));
+      object.quaternion.copy(turn(pose));
+    };
+    set(this.tool, frame.tool);
+    set(this.handle, frame.handle);
+    this.bodies.forEach((body, k) => set(body, frame.bodies[k] ?? [0, 0, 0, 0, 0, 0, 1]));
+    if (!this.framed) {
+      this.framed = true;
+      const finite = this.bodies.filter((body) => !isPlane(body));
+      this.camera.measure([...finite, this.tool]);
+      this.camera.look("fit");
+    }
+    const scale = (ARROW * this.camera.radius) / this.forceLimit;
+    const width = 0.016 * this.camera.radius;
+    this.force.show(frame.tool, frame.force, scale, 1.5 * width);
+    this.contacts.forEach(({ dot, arrow }, k) => {
+      const contact = frame.contacts[k];
+      dot.visible = contact !== undefined;
+      arrow.show(contact?.point ?? [], contact?.force ?? [0, 0, 0], scale, width);
+      if (contact !== undefined) {
+        dot.position.set(contact.point[0] ?? 0, contact.point[1] ?? 0, contact.point[2] ?? 0);
+        dot.scale.setScalar(2.2 * width);
+      }
+    });
+  }
+}
+
+const isPlane = (body: Object3D): boolean => {
+  let plane = false;
+  body.traverse((part) => (plane ||= part instanceof Mesh && part.geometry instanceof PlaneGeometry));
+  return plane;
+};
+
+/** Lines of a square in the plane z = 0, a little above it. */
+function grid(extent: number, cells: number): BufferGeometry {
+  const points: Vector3[] = [];
+  const half = extent / 2;
+  for (let k = 0; k <= cells; k++) {
+    const at = -half + (k * extent) / cells;
+    points.push(
+      new Vector3(at, -half, 0),
+      new Vector3(at, half, 0),
+      new Vector3(-half, at, 0),
+      new Vector3(half, at, 0),
+    );
+  }
+  return new BufferGeometry().setFromPoints(points).translate(0, 0, extent * 2e-4);
+}
