@@ -46,6 +46,7 @@ fn answer(question: &Question) -> Answer {
         }
         Question::Metrics => Answer::metrics(prometheus::page(&Metrics::default())),
         Question::Health => Answer::health(None),
+        Question::Scene => unreachable!("only the viewer's port asks for the scene"),
     }
 }
 

@@ -50,6 +50,7 @@ fn proper(random: &mut Random) -> Vec<u8> {
     let entry = entries[random.below(entries.len())];
     let argument = |random: &mut Random, kind: Type| match kind {
         _ if random.below(10) == 0 => OscType::Blob(vec![7; random.below(9)]),
+        Type::Blob => OscType::Blob(vec![0; random.below(50)]),
         Type::Int | Type::Switch => OscType::Int(random.below(1 << 16) as i32 - 100),
         Type::Float => {
             [OscType::Float(1.5), OscType::Float(f32::NAN), OscType::Double(-1e300)][random.below(3)].clone()
