@@ -44,6 +44,7 @@ fn answer(question: &Question) -> Answer {
             let osc = SocketAddr::from((Ipv4Addr::LOCALHOST, 9740));
             Answer::json(&query::host_info(&Host { name: "hapticd".to_owned(), osc }))
         }
+        Question::Scene => unreachable!("only the viewer's port asks that"),
         Question::Metrics => Answer::metrics(prometheus::page(&Metrics::default())),
         Question::Health => Answer::health(None),
         Question::Scene => unreachable!("only the viewer's port asks for the scene"),

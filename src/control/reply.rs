@@ -87,7 +87,7 @@ mod tests {
         let from = SocketAddr::from(([10, 0, 0, 5], 7777));
         split(arguments, Some(takes), from.into(), 9740)
             .map(|(rest, to)| {
-                let Peer::Udp(to) = to else { panic!("a datagram was answered by {to}") };
+                let Peer::Udp(to) = to else { unreachable!("a datagram was answered by {to}") };
                 assert_eq!(to.ip(), from.ip());
                 (rest.len(), to.port())
             })
