@@ -27,6 +27,8 @@ fn lockstep(scene: &str, seed: u64, skill: Skill) -> hapticd::daemon::Summary {
         lockstep: true,
         json: true,
         record: None,
+        out: None,
+        viewer: false,
         realtime: RealtimeRequest::default(),
     };
     run_demo(&options, &Arc::new(AtomicBool::new(false))).expect("the scene is shipped")

@@ -10,8 +10,9 @@ use daemon::{Daemon, Place, wait};
 use hapticd::control::web::POLICY;
 use hapticd::math::Random;
 use rosc::{OscMessage, OscPacket, OscType};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tungstenite::handshake::client::generate_key;
 use tungstenite::protocol::Role;
@@ -200,7 +201,8 @@ fn the_page_is_served_to_itself_alone() {
     assert!(get(at, "/oscquery").1.contains("\"FULL_PATH\":\"/\""));
     let scene: serde_json::Value = serde_json::from_str(&get(at, "/scene.json").1).expect("JSON");
     assert_eq!((scene["scene"].as_str(), scene["device"].as_str()), (Some("box_on_table"), Some("simulated-3dof")));
-    assert_eq!(scene["goals"].as_array().map(Vec::len), Some(2));
+    let goals = scene["goals"].as_array().expect("a list");
+    assert!(goals.contains(&"pushed".into()) && goals.contains(&"tipped".into()), "{goals:?}");
 }
 
 #[test]
@@ -380,6 +382,44 @@ fn ten_thousand_frames_of_nonsense_leave_the_daemon_well() {
     good.ping(10_000);
     assert!(daemon.is_running());
     assert_eq!(daemon.get_text("/hapticd/state"), "DISABLED");
+}
+
+/// A demo, ended with the test.
+struct Demo(std::process::Child);
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_demo_can_be_watched_and_halted_and_leaves_its_results() {
+    let place = Place::new("viewer-demo");
+    let out = place.0.join("results");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hapticd"));
+    command.args(["demo", "box_on_table", "--priority", "0", "--out"]).arg(&out).stdout(Stdio::piped());
+    let mut demo = Demo(command.spawn().expect("it starts"));
+    let mut lines = BufReader::new(demo.0.stdout.take().expect("piped")).lines().map_while(Result::ok);
+    let line = lines.find(|line| line.starts_with("viewer   http://")).expect("it says where");
+    let at = line.trim_start_matches("viewer   http://").trim_end_matches('/').parse().expect("an address");
+    assert!(get(at, "/scene.json").1.contains("box_on_table"));
+    let mut client = Client::new(at);
+    assert!(client.outcome("/hapticd/subscribe", &[s("ticks"), f(30.0)]).is_ok());
+    let mut ticks = Ticks::default();
+    client.wait("ticks", |message| {
+        ticks.take(message);
+        (ticks.count > 200).then_some(())
+    });
+    assert_eq!(client.outcome("/hapticd/disable", &[]), Err(403), "a demo goes by itself");
+    assert!(client.outcome("/hapticd/halt", &[]).is_ok());
+    let rest: Vec<String> = lines.collect();
+    assert!(rest.iter().any(|line| line.contains("halted from the viewer")), "{rest:?}");
+    assert_eq!(demo.0.wait().expect("it ends").code(), Some(4));
+    for name in ["box_on_table.mcap", "box_on_table.html", "box_on_table.json"] {
+        assert!(out.join(name).metadata().is_ok_and(|file| file.len() > 100), "{name}");
+    }
 }
 
 /// Memory of the daemon in RAM, kB.

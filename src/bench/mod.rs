@@ -15,6 +15,7 @@ mod record;
 pub mod rig;
 pub mod solver;
 pub mod storm;
+pub mod telemetry;
 pub mod tick;
 pub mod zwidth;
 
@@ -118,6 +119,11 @@ pub const SUITES: &[Suite] = &[
         name: "solver",
         about: "contact problems of up to 32 contacts and a million to one in mass, beside projected Gauss–Seidel",
         run: solver::run,
+    },
+    Suite {
+        name: "telemetry",
+        about: "lateness of the running daemon with ten viewers and a recording, beside the daemon alone",
+        run: telemetry::run,
     },
 ];
 

@@ -35,7 +35,7 @@ struct Cli {
 enum Verb {
     /// Run a scene with a simulated device and operator; without a name, list the scenes
     #[command(
-        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 4 a latched fault."
+        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n  hapticd demo peg_primitive --out results\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 4 a latched fault."
     )]
     Demo(DemoArgs),
     /// Run the service: scene and device of the configuration, driven by OSC
@@ -56,7 +56,7 @@ enum Verb {
         /// The recording
         file: PathBuf,
     },
-    /// Measure: tick, jitter, passivity, zwidth, solver
+    /// Measure: tick, jitter, passivity, zwidth, solver, telemetry
     #[command(
         after_help = "Examples:\n  hapticd bench tick\n  hapticd bench jitter --seconds 20 --json\n  hapticd bench zwidth --out bench-results\n\ndocs/benchmarks.md says what each figure means."
     )]
@@ -160,7 +160,10 @@ struct DemoArgs {
     /// Record every tick to this MCAP file; `hapticd report` makes a page of it
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Open no viewer
+    /// Write recording, report and summary into this directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Serve no viewer
     #[arg(long)]
     headless: bool,
     /// Real-time priority of the haptic thread, 1 to 99; 0 for none
@@ -285,6 +288,8 @@ fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
             lockstep: args.lockstep,
             json: args.json,
             record: args.record.clone(),
+            out: args.out.clone(),
+            viewer: !args.headless && !args.lockstep,
             realtime: RealtimeRequest {
                 priority: args.priority,
                 cpu: args.cpu,

@@ -2,22 +2,25 @@
 //!
 //! Thread: main.
 
+use super::portrait::portrait;
 use super::summary::{Summary, Tally, Timing};
 use super::tape::{self, Tape};
-use super::{Failure, Lockstep, warn};
+use super::window::{Frame, Setting, Window};
+use super::{Failure, Lockstep, ReportOptions, report, warn};
+use crate::control::plant::TaskState;
 use crate::device::operator::{OperatorReport, Progress, Skill};
 use crate::device::{DeviceSpec, Operator, SimulatedDevice};
 use crate::haptic::thread::{HapticSetup, HapticThread};
-use crate::haptic::{TickRecord, orders};
+use crate::haptic::{TickRecord, Trip, orders};
 use crate::mechanism::MechanismSnapshot;
 use crate::record::{self, Provenance};
-use crate::scene::{self, Built, Observation, SceneSpec, TaskProgress, TaskWatcher};
+use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{SceneView, latest, ring};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -48,6 +51,10 @@ pub struct DemoOptions {
     pub json: bool,
     /// File to record to.
     pub record: Option<PathBuf>,
+    /// Directory for recording, report and summary, named after the scene.
+    pub out: Option<PathBuf>,
+    /// Let browsers watch; not in virtual time, which is over at once.
+    pub viewer: bool,
     /// Rights for the haptic thread.
     pub realtime: RealtimeRequest,
 }
@@ -84,14 +91,15 @@ pub fn run(options: &DemoOptions, stop: &Arc<AtomicBool>) -> Result<Summary, Fai
         stage.seed
     ));
     let kept = if options.lockstep { record::Timing::Lockstep } else { record::Timing::Live };
-    let mut tape = match &options.record {
+    let keep = options.keep(&stage.name)?;
+    let mut tape = match &keep {
         Some(path) => Tape::start(path, stage.provenance(kept), tape::looks(&stage.built.sim))?,
         None => Tape::none(),
     };
     let summary = if options.lockstep {
         lockstep(&stage, &mut voice, &mut tape, stop)
     } else {
-        live(stage, &mut voice, &mut tape, options.realtime, stop)
+        live(stage, &mut voice, &mut tape, options, stop)
     }?;
     tape.result(&summary);
     match tape.finish() {
@@ -100,7 +108,27 @@ pub fn run(options: &DemoOptions, stop: &Arc<AtomicBool>) -> Result<Summary, Fai
         // The run itself went as it went.
         Some(Err(error)) => eprintln!("warning: {error}"),
     }
+    if let (Some(out), Some(recording)) = (&options.out, keep) {
+        let path = out.join(format!("{}.json", summary.scene));
+        std::fs::write(&path, summary.to_json() + "\n").map_err(|error| unwritable(&path, &error))?;
+        let page = out.join(format!("{}.html", summary.scene));
+        report::run(&ReportOptions { files: vec![recording], out: Some(page.clone()), csv: None })?;
+        voice.say(&format!("report   {}, {}", page.display(), path.display()));
+    }
     Ok(summary)
+}
+
+impl DemoOptions {
+    /// The file to record to, if any; its directory is made.
+    fn keep(&self, scene: &str) -> Result<Option<PathBuf>, Failure> {
+        let Some(out) = &self.out else { return Ok(self.record.clone()) };
+        std::fs::create_dir_all(out).map_err(|error| unwritable(out, &error))?;
+        Ok(Some(self.record.clone().unwrap_or_else(|| out.join(format!("{scene}.mcap")))))
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Usage(format!("cannot write {}: {error}", path.display()))
 }
 
 impl Stage {
@@ -110,6 +138,34 @@ impl Stage {
 
     fn device(&self) -> SimulatedDevice {
         SimulatedDevice::at(self.device.clone(), self.operator(), self.seed, self.built.handle_start)
+    }
+
+    /// Lets browsers watch, if they may; a demo goes on without.
+    fn window(&self, options: &DemoOptions, haptic: &HapticThread, voice: &mut Voice) -> Option<Window> {
+        if !options.viewer {
+            return None;
+        }
+        let recording = options.keep(&self.name).ok().flatten();
+        let opened = Window::open(Setting {
+            scene: self.name.clone(),
+            device: self.device_name.clone(),
+            rate_hz: self.built.haptic.rate_hz,
+            realtime: haptic.is_realtime(),
+            turn: self.built.mapping.pose_world_device.rotation,
+            portrait: portrait(&self.name, &self.title, &self.device_name, &self.built),
+            recording: recording.map(|path| path.display().to_string()),
+            halt: haptic.halt_switch(),
+        });
+        match opened {
+            Ok(window) => {
+                voice.say(&format!("viewer   http://{}/", window.address));
+                Some(window)
+            }
+            Err(error) => {
+                voice.say(&format!("viewer   none: {error}"));
+                None
+            }
+        }
     }
 
     fn provenance(&self, timing: record::Timing) -> Provenance {
@@ -234,6 +290,19 @@ impl Watch {
         });
     }
 
+    /// For the viewer.
+    fn task(&self, report: &OperatorReport, time_s: f64) -> TaskState {
+        let goals = || self.watcher.goals();
+        let met = goals().filter(|(_, state)| *state == GoalState::Met).count();
+        TaskState {
+            phase: report.name.as_str().to_owned(),
+            goals_met: met as u32,
+            goals: goals().count() as u32,
+            success: self.progress.success,
+            time_s,
+        }
+    }
+
     /// Says a line when the operator begins a phase; true when the run is over.
     fn operator(&mut self, report: &OperatorReport, time_s: f64, voice: &mut Voice, stage: &Stage) -> bool {
         if self.phase != Some(report.phase) {
@@ -296,7 +365,7 @@ fn live(
     stage: Stage,
     voice: &mut Voice,
     tape: &mut Tape,
-    realtime: RealtimeRequest,
+    options: &DemoOptions,
     stop: &AtomicBool,
 ) -> Result<Summary, Failure> {
     let (snapshot_writer, snapshots) = latest(MechanismSnapshot::empty());
@@ -307,7 +376,7 @@ fn live(
     let (report_writer, mut reports) = latest(stage.operator().report());
     let (record_writer, mut records) = ring(RECORDS);
     let device = stage.device().watching(screen).reporting(report_writer);
-    let haptic = HapticThread::spawn(HapticSetup {
+    let mut haptic = HapticThread::spawn(HapticSetup {
         model: stage.built.haptic,
         device: Box::new(device),
         snapshots,
@@ -315,11 +384,12 @@ fn live(
         answers: links.answers,
         tool: tool_writer,
         records: record_writer,
-        realtime,
+        realtime: options.realtime,
         allow_no_rt: true,
         born_tripped: None,
     })?;
     say_timing(&haptic, voice);
+    let window = stage.window(options, &haptic, voice);
     let is_realtime = haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
     let (_, materials) = latest(MaterialOrder::none());
@@ -331,15 +401,26 @@ fn live(
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
         let view = status.read().view;
-        for record in records.drain() {
+        let batch: Vec<TickRecord> = records.drain().collect();
+        for record in &batch {
             let start = *first.get_or_insert(record.due);
             time_s = record.due.seconds_after(start);
-            watch.tick(&record, &view, time_s);
-            tape.tick(&record);
+            watch.tick(record, &view, time_s);
+            tape.tick(record);
+        }
+        let halted = batch.last().is_some_and(|record| record.cause == Some(Trip::Halt));
+        if let Some(window) = &window {
+            let task = watch.task(reports.read(), time_s);
+            let (figures, touches) = (*haptic.figures(), *haptic.touches());
+            window.show(Frame { ticks: batch, view, touches, figures, task });
         }
         tape.view(&view);
         tape.phase(reports.read());
         if watch.operator(reports.read(), time_s, voice, &stage) {
+            break;
+        }
+        if halted {
+            watch.reason = Some("halted from the viewer".into());
             break;
         }
         if let Some(which) = ended(&haptic, &sim) {

@@ -13,6 +13,7 @@ mod report;
 pub mod run;
 mod summary;
 mod tape;
+mod window;
 
 pub use demo::{DemoOptions, list, run as run_demo};
 pub use failure::{Failure, exit, warn};

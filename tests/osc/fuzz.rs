@@ -4,8 +4,9 @@
 use crate::plant::{FakePlant, fault};
 use hapticd::control::access::Access;
 use hapticd::control::osc::{LONGEST_SENT, Ntp};
+use hapticd::control::peer::Peer;
 use hapticd::control::table::{Argument, ENTRIES, Type, Verb};
-use hapticd::control::{Hub, HubSettings, Outbox};
+use hapticd::control::{Hub, HubSettings, Outbox, Stream};
 use hapticd::math::Random;
 use hapticd::shared::{MonoNs, NS_PER_S};
 use rosc::{OscBundle, OscMessage, OscPacket, OscTime, OscType};
@@ -28,8 +29,10 @@ fn argument(argument: &Argument, random: &mut Random) -> OscType {
         (2, _) => OscType::Long(random.bits().cast_signed()),
         (_, Type::Int | Type::Switch) => OscType::Int(below(random, 3) as i32),
         (_, Type::Float) => OscType::Float(random.uniform() as f32),
+        (_, Type::Blob) => OscType::Blob(vec![7; below(random, 50)]),
         (_, Type::Text) => {
-            let words = ["energy", "task", "steel", "novice", "", "osc.udp://localhost:9001/", "\u{fffd}ü"];
+            let words =
+                ["energy", "task", "ticks", "scene", "steel", "novice", "", "osc.udp://localhost:9001/", "\u{fffd}ü"];
             OscType::String(words[below(random, words.len())].to_owned())
         }
     }
@@ -160,11 +163,11 @@ impl Range {
         for (bytes, to) in self.out.drain(..) {
             let readable = matches!(rosc::decoder::decode_udp(&bytes), Ok(([], OscPacket::Message(_))));
             assert!(bytes.len() <= LONGEST_SENT && readable, "{} bytes to {to}", bytes.len());
-            assert!(to.port() != 9740, "the daemon's own port");
+            assert!(matches!(to, Peer::Udp(to) if to.port() != 9740), "not by the daemon's own port: {to}");
             self.sent += 1;
         }
         let figures = self.hub.figures();
-        assert!(figures.clients <= 64 && figures.streams <= 64 * 7, "{figures:?}");
+        assert!(figures.clients <= 64 && figures.streams <= 64 * Stream::ALL.len() as u64, "{figures:?}");
         assert!(figures.scheduled <= 256 && figures.pending <= 2048, "{figures:?}");
         self.plant.acts.clear();
         self.plant.jobs.clear();

@@ -11,13 +11,13 @@ const EVERY_NS: u64 = 250_000_000;
 
 /// Follows a counter.
 #[derive(Debug, Default)]
-pub(super) struct RateMeter {
+pub(in crate::daemon) struct RateMeter {
     readings: VecDeque<(MonoNs, u64)>,
 }
 
 impl RateMeter {
     /// Takes note of the counter; cheap to call more often than it looks. A counter that went back began anew.
-    pub(super) fn read(&mut self, now: MonoNs, count: u64) {
+    pub(in crate::daemon) fn read(&mut self, now: MonoNs, count: u64) {
         if self.readings.back().is_some_and(|(_, last)| count < *last) {
             self.readings.clear();
         }
@@ -30,7 +30,7 @@ impl RateMeter {
     }
 
     /// Counts a second, Hz; zero until two readings are there.
-    pub(super) fn hz(&self) -> f64 {
+    pub(in crate::daemon) fn hz(&self) -> f64 {
         match (self.readings.front(), self.readings.back()) {
             (Some((from, first)), Some((to, last))) if to > from => (last - first) as f64 / to.seconds_after(*from),
             _ => 0.0,

@@ -37,7 +37,9 @@ mod web;
 
 pub use black_box::COLUMNS as FAULT_DATA_COLUMNS;
 pub use faults::{NOTICES, Notice};
+pub(super) use meter::RateMeter;
 pub use trips::ENDED;
+pub(super) use viewer::{Call, Viewer, open as open_viewer};
 
 use super::Failure;
 use crate::files::config::{self, Config};

@@ -2,11 +2,11 @@
 //!
 //! Thread: cold for opening; control from then on.
 
-use super::supervisor::Supervisor;
 use crate::control::Hub;
 use crate::control::http::{Asked, Door, Limits};
 use crate::control::hub::Outbox;
 use crate::control::osc::{self, Ntp};
+use crate::control::plant::Plant;
 use crate::control::socket::{Letter, SocketFigures};
 use crate::control::web::WebServer;
 use crate::daemon::Failure;
@@ -23,7 +23,7 @@ const AT_ONCE: usize = 256;
 ///
 /// # Errors
 /// When no port can be had at this address.
-pub(super) fn open(listen: IpAddr, port: u16) -> io::Result<TcpListener> {
+pub(in crate::daemon) fn open(listen: IpAddr, port: u16) -> io::Result<TcpListener> {
     let listener = match TcpListener::bind(SocketAddr::new(listen, port)) {
         Err(error) if error.kind() == ErrorKind::AddrInUse => TcpListener::bind(SocketAddr::new(listen, 0)),
         bound => bound,
@@ -33,13 +33,13 @@ pub(super) fn open(listen: IpAddr, port: u16) -> io::Result<TcpListener> {
 }
 
 /// See the file's head.
-pub(super) struct Viewer {
+pub(in crate::daemon) struct Viewer {
     server: Option<WebServer>,
     letters: Vec<Letter>,
 }
 
 /// What a viewer wants.
-pub(super) enum Call {
+pub(in crate::daemon) enum Call {
     /// Letters are there to be taken by [`Viewer::receive`].
     Letters,
     /// A question.
@@ -51,7 +51,7 @@ impl Viewer {
     ///
     /// # Errors
     /// When the socket cannot be used.
-    pub(super) fn start(listener: Option<TcpListener>, door: Door) -> Result<Self, Failure> {
+    pub(in crate::daemon) fn start(listener: Option<TcpListener>, door: Door) -> Result<Self, Failure> {
         let unusable = |error: io::Error| Failure::Port(format!("the viewer's socket cannot be used: {error}"));
         let listener = listener.map(tokio::net::TcpListener::from_std).transpose().map_err(unusable)?;
         let server = listener.map(|listener| WebServer::start(listener, door, Limits::default()));
@@ -59,7 +59,7 @@ impl Viewer {
     }
 
     /// Waits until a viewer wants something; for ever when there can be none.
-    pub(super) async fn call(&mut self) -> Call {
+    pub(in crate::daemon) async fn call(&mut self) -> Call {
         let Some(server) = &mut self.server else { return std::future::pending().await };
         tokio::select! {
             count = server.letters.recv_many(&mut self.letters, AT_ONCE) => {
@@ -73,7 +73,7 @@ impl Viewer {
     }
 
     /// Takes what has come: halts first.
-    pub(super) fn receive(&mut self, hub: &mut Hub, plant: &mut Supervisor, out: &mut Outbox) {
+    pub(in crate::daemon) fn receive(&mut self, hub: &mut Hub, plant: &mut dyn Plant, out: &mut Outbox) {
         let (now, wall) = (SystemClock.now(), Ntp::of(SystemTime::now()));
         let is_halt = |letter: &Letter| matches!(letter, Letter::Packet(bytes, _) if osc::is_halt(bytes));
         // The sort is stable: what one socket sent stays in order.
@@ -87,12 +87,12 @@ impl Viewer {
     }
 
     /// Leaves a packet for a socket; false when it is lost.
-    pub(super) fn send(&self, id: u64, packet: Vec<u8>) -> bool {
+    pub(in crate::daemon) fn send(&self, id: u64, packet: Vec<u8>) -> bool {
         self.server.as_ref().is_some_and(|server| server.lobby.send(id, packet))
     }
 
     /// How it goes.
-    pub(super) fn figures(&self) -> SocketFigures {
+    pub(in crate::daemon) fn figures(&self) -> SocketFigures {
         self.server.as_ref().map_or_else(SocketFigures::default, |server| server.lobby.figures())
     }
 }
