@@ -57,14 +57,14 @@ class Arrow extends Group {
     this.add(this.shaft, this.head);
   }
 
-  show(from: number[], force: number[], metresPerNewton: number, width: number): void {
+  show(from: number[], force: number[], metresPerNewton: number, longest: number, width: number): void {
     const vector = new Vector3(force[0], force[1], force[2]);
     const newtons = vector.length();
     this.visible = newtons > LEAST_N && metresPerNewton > 0;
     if (!this.visible) {
       return;
     }
-    const length = newtons * metresPerNewton;
+    const length = Math.min(newtons * metresPerNewton, longest);
     const head = Math.min(4 * width, 0.6 * length);
     this.position.set(from[0] ?? 0, from[1] ?? 0, from[2] ?? 0);
     this.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), vector.divideScalar(newtons));
@@ -305,12 +305,14 @@ export class Scene3d {
       this.look("fit");
     }
     const scale = (ARROW * this.camera.radius) / this.forceLimit;
+    // Forces in the scene may be far above what the hand is given.
+    const longest = 2 * ARROW * this.camera.radius;
     const width = 0.016 * this.camera.radius;
-    this.force.show(frame.tool, frame.force, scale, 1.5 * width);
+    this.force.show(frame.tool, frame.force, scale, longest, 1.5 * width);
     this.contacts.forEach(({ dot, arrow }, k) => {
       const contact = frame.contacts[k];
       dot.visible = contact !== undefined;
-      arrow.show(contact?.point ?? [], contact?.force ?? [0, 0, 0], scale, width);
+      arrow.show(contact?.point ?? [], contact?.force ?? [0, 0, 0], scale, longest, width);
       if (contact !== undefined) {
         dot.position.set(contact.point[0] ?? 0, contact.point[1] ?? 0, contact.point[2] ?? 0);
         dot.scale.setScalar(2.2 * width);
