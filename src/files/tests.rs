@@ -99,7 +99,8 @@ fn each_configuration_key_is_read() {
     let text = "format = 'hapticd-config/1'\nrealtime = { priority = 5, cpu = 3, spin = '100 us', lock_memory = false }\n\
                 paths = { scenes = 'a', devices = 'b', state = 's' }\n\
                 osc = { listen = '::', port = 1, query_port = 0, allow = ['10.0.0.0/8', '::1'], read_only = ['10.0.0.7'], \
-                raw_force = true }\ndefaults = { scene = 'c', device = 'd' }\nlog.level = 'debug'";
+                raw_force = true }\ndefaults = { scene = 'c', device = 'd' }\nlog.level = 'debug'\n\
+                viewer = { enabled = false, port = 8080 }";
     let expected = config::Config {
         realtime: config::Realtime { priority: 5, cpu: Some(3), spin_s: 1e-4, lock_memory: false },
         scenes: "a".into(),
@@ -115,6 +116,7 @@ fn each_configuration_key_is_read() {
         },
         scene: "c".into(),
         device: "d".into(),
+        viewer: config::Viewer { enabled: false, port: 8080 },
         log_level: config::LogLevel::Debug,
     };
     assert_eq!(config::parse(text.as_bytes(), "x").map(|l| l.value), Ok(expected));

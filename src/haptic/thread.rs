@@ -402,7 +402,7 @@ impl Loop {
         figures.records_dropped = self.records.dropped();
         figures.faults.set(self.state.record().faults);
         figures.fault_counts.add(self.state.record().faults);
-        if now.index % self.touches_every == 0 {
+        if now.index.is_multiple_of(self.touches_every) {
             let pose = &self.state.record().pose_world_tool;
             self.touches.publish(self.state.local().touches(pose, now.due));
         }
