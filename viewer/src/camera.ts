@@ -18,7 +18,7 @@ const DIRECTIONS: Record<View, [number, number, number]> = {
   tool: [0.65, -1, 0.4],
 };
 /** Radius of the smallest scene that is not looked at through a magnifier, m. */
-const LEAST_RADIUS = 0.04;
+const LEAST_RADIUS = 0.06;
 /** Room around the scene, for what moves. */
 const MARGIN = 1.3;
 /** Turn of one press of an arrow key, rad, and zoom of plus and minus. */
