@@ -20,7 +20,7 @@ const DIRECTIONS: Record<View, [number, number, number]> = {
 /** Radius of the smallest scene that is not looked at through a magnifier, m. */
 const LEAST_RADIUS = 0.06;
 /** Room around the scene, for what moves. */
-const MARGIN = 1.3;
+const MARGIN = 1.1;
 /** Turn of one press of an arrow key, rad, and zoom of plus and minus. */
 const KEY = { turn: 0.12, zoom: 1.15 };
 
