@@ -44,8 +44,11 @@ fn files_below(dir: &Path, ending: &str, out: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
-        if path.is_dir() && !path.ends_with("target") && !path.ends_with(".git") {
-            files_below(&path, ending, out);
+        if path.is_dir() {
+            // Not ours: what was built, and what npm has fetched.
+            if !["target", ".git", "node_modules", "dist"].iter().any(|other| path.ends_with(other)) {
+                files_below(&path, ending, out);
+            }
         } else if path.extension().is_some_and(|e| e == ending) {
             out.push(path);
         }
@@ -173,6 +176,30 @@ fn every_source_file_says_what_it_is_and_whose_thread_it_runs_on() {
             if lower.contains("todo") || lower.contains("fixme") || lower.contains("not sure") {
                 problems.push(format!("{name}:{}: unfinished thought: {}", index + 1, line.trim()));
             }
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn files_of_the_viewer_have_a_head_and_stay_short() {
+    let mut files = Vec::new();
+    for ending in ["ts", "mjs", "css"] {
+        files_below(&root().join("viewer"), ending, &mut files);
+    }
+    assert!(!files.is_empty());
+    let mut problems = Vec::new();
+    for path in files {
+        let text = fs::read_to_string(&path).expect("readable");
+        let name = path.display();
+        if !text.starts_with("// ") && !text.starts_with("/* ") {
+            problems.push(format!("{name}: no head that says what the file is"));
+        }
+        if text.lines().count() > LONGEST_FILE {
+            problems.push(format!("{name}: more than {LONGEST_FILE} lines"));
+        }
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| line.chars().count() > 120) {
+            problems.push(format!("{name}:{}: line of {} characters", index + 1, line.chars().count()));
         }
     }
     report(&problems);

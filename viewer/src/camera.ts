@@ -1,6 +1,6 @@
 // Where the scene is looked at from: presets, mouse and touch, arrow keys.
 //
-// x points to the operator, y to the operator's right, z up; "front" is where the operator sits.
+// x points to the operator, y to the operator's right, z up; "front" is where the operator sits, "side" to the left.
 
 import { Box3, PerspectiveCamera, Sphere, Vector3, type Object3D } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
@@ -10,15 +10,17 @@ export type View = (typeof VIEWS)[number];
 
 /** From the middle of the scene to the eye. */
 const DIRECTIONS: Record<View, [number, number, number]> = {
-  fit: [1, -0.62, 0.62],
+  fit: [0.65, -1, 0.6],
   front: [1, 0, 0.08],
-  side: [0, 1, 0.08],
+  side: [0, -1, 0.08],
   // A hair off the axis, towards the operator, so that up is still defined.
   top: [0.002, 0, 1],
-  tool: [1, -0.5, 0.35],
+  tool: [0.65, -1, 0.4],
 };
 /** Radius of the smallest scene that is not looked at through a magnifier, m. */
-const LEAST_RADIUS = 0.04;
+const LEAST_RADIUS = 0.06;
+/** Room around the scene, for what moves. */
+const MARGIN = 1.1;
 /** Turn of one press of an arrow key, rad, and zoom of plus and minus. */
 const KEY = { turn: 0.12, zoom: 1.15 };
 
@@ -55,7 +57,7 @@ export class Camera {
     this.follows = view === "tool";
     const narrow = Math.min(1, this.camera.aspect);
     const reach = this.radius / Math.sin(((this.camera.fov / 2) * Math.PI) / 180) / narrow;
-    const distance = reach * (view === "tool" ? 0.55 : 1.05);
+    const distance = reach * (view === "tool" ? 0.6 : MARGIN);
     if (!this.follows) {
       this.controls.target.copy(this.middle);
     }

@@ -3,9 +3,9 @@
 import { make } from "./dom";
 import type { Fault } from "./model";
 
-/** Conditions that need no answer stand open this long, s. */
+/** Conditions that need no answer stand open this long, s; those of low priority do not. */
 const RECENT_S = 15;
-/** Entries below "Earlier". */
+/** Entries below "Earlier and minor". */
 const KEPT = 20;
 
 /** Sign and word of each priority: colour is never the only mark. */
@@ -27,7 +27,7 @@ export class Faults {
   show(faults: Fault[], now: number, connected: boolean): void {
     const waiting = faults.filter((fault) => fault.latched && !fault.acknowledged).sort((a, b) => a.id - b.id);
     const rest = faults.filter((fault) => !waiting.includes(fault)).sort((a, b) => b.id - a.id);
-    const recent = rest.filter((fault) => !fault.latched && now - fault.time < RECENT_S);
+    const recent = rest.filter((fault) => !fault.latched && fault.priority !== "low" && now - fault.time < RECENT_S);
     const past = rest.filter((fault) => !recent.includes(fault)).slice(0, KEPT);
     const signature = JSON.stringify([waiting, recent, past, connected]);
     if (signature === this.shown) {
@@ -51,7 +51,7 @@ export class Faults {
     this.earlier.hidden = past.length === 0;
     const [summary, list] = this.earlier.children;
     if (summary !== undefined && list !== undefined) {
-      summary.textContent = `Earlier (${past.length})`;
+      summary.textContent = `Earlier and minor (${past.length})`;
       list.replaceChildren(...past.map((fault) => this.entry(fault, "", true)));
     }
     if (focused !== "" && document.activeElement?.id !== focused) {
@@ -87,9 +87,9 @@ export class Faults {
     if (remark !== "") {
       entry.append(make("p", { className: "quiet" }, remark));
     }
-    entry.append(make("p", { className: "cause" }, fault.cause));
+    entry.append(make("p", { className: "cause" }, sentence(fault.cause)));
     if (fault.remedy !== "") {
-      entry.append(make("p", { className: "remedy" }, make("b", {}, "What to do: "), fault.remedy));
+      entry.append(make("p", { className: "remedy" }, make("b", {}, "What to do: "), sentence(fault.remedy)));
     }
     if (fault.data !== "") {
       entry.append(make("p", { className: "quiet path" }, `Data: ${fault.data}`));
@@ -104,6 +104,10 @@ export class Faults {
     return entry;
   }
 }
+
+/** With a capital and a full stop, as the daemon's texts come both ways. */
+const sentence = (text: string): string =>
+  text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 
 function ago(seconds: number): string {
   if (seconds < 90) {

@@ -83,6 +83,8 @@ export class Model {
   private lists = { scene: [] as string[], device: [] as string[] };
   /** Least difference seen between this clock and the daemon's, s: arrival without delay. */
   private offset = Infinity;
+  /** When ticks came last, on this clock, ms. */
+  private ticksAt = -Infinity;
   private readonly listeners: Listeners = {};
 
   on<K extends keyof Changes>(topic: K, listener: (change: Changes[K]) => void): void {
@@ -103,14 +105,19 @@ export class Model {
     this.lists = { scene: [], device: [] };
     this.status = this.task = this.frame = undefined;
     this.offset = Infinity;
+    this.ticksAt = -Infinity;
     this.ticks.clear();
     this.tell("state", undefined);
     this.tell("faults", []);
   }
 
-  /** Age of the newest sample of the scene, s, beyond the shortest way seen; infinite without one. */
+  /**
+   * Age of the data, s: of the newest sample of the scene, beyond the shortest way seen, or of the newest ticks where
+   * those are older. Infinite without either.
+   */
   age(now = performance.now()): number {
-    return this.frame === undefined ? Infinity : now / 1000 - this.frame.time - this.offset;
+    const scene = this.frame === undefined ? Infinity : now / 1000 - this.frame.time - this.offset;
+    return Math.max(scene, (now - this.ticksAt) / 1000);
   }
 
   /** The time on the daemon's clock that this moment shows, s. */
@@ -205,6 +212,7 @@ export class Model {
   setTicks(args: Message["args"]): void {
     const [first, count, blob] = args;
     if (blob instanceof Uint8Array) {
+      this.ticksAt = performance.now();
       this.ticks.add(Number(first), Number(count), floats(blob));
     }
   }

@@ -22,6 +22,8 @@ interface Node {
 
 const STIFFNESS = "/hapticd/coupling/stiffness";
 const SCALES = ["/hapticd/scale/force", "/hapticd/scale/motion"];
+/** What is used most stands first; what is not listed follows, as the daemon lists it. */
+const ORDER = ["coupling/stiffness", "coupling/damping", "coupling", "safety", "scale", "material", "operator"];
 /** While a slider is dragged, values go out at most this often, ms. */
 const DRAG_MS = 60;
 
@@ -59,7 +61,7 @@ export class Panel {
     this.mark = undefined;
     this.place.replaceChildren();
     let group = "";
-    for (const node of parameters(tree)) {
+    for (const node of sorted(parameters(tree))) {
       const [, , heading = ""] = node.FULL_PATH.split("/");
       if (heading !== group) {
         group = heading;
@@ -256,12 +258,20 @@ export class Panel {
   }
 }
 
-/** Parameters that can be set, in the order of the tree, by group. */
+/** Parameters that can be set, in the order of the tree. */
 function parameters(node: Node): Node[] {
   if (node.CONTENTS !== undefined) {
     return Object.values(node.CONTENTS).flatMap(parameters);
   }
   return node.TAGS?.includes("parameter") === true && node.ACCESS === 3 ? [node] : [];
+}
+
+function sorted(nodes: Node[]): Node[] {
+  const rank = (node: Node): number => {
+    const place = ORDER.findIndex((start) => node.FULL_PATH.startsWith(`/hapticd/${start}`));
+    return place < 0 ? ORDER.length : place;
+  };
+  return nodes.sort((a, b) => rank(a) - rank(b));
 }
 
 /** `/hapticd/material/soft%20tissue/friction` becomes "Soft tissue, friction". */

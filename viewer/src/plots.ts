@@ -11,6 +11,9 @@ const HEIGHT = 118;
 /** Pairs of points in a plot: about one for each two pixels of a usual width. */
 const BUCKETS = 300;
 
+/** What is wanted can be far above the limit: it is cut off at this many limits, so that what is felt stays legible. */
+const BEYOND = 1.5;
+
 interface Spec {
   title: string;
   unit: string;
@@ -126,11 +129,12 @@ export class Plots {
   }
 }
 
-/** From zero, or the least if below, to the most with some air, and at least as far as the limit. */
+/** From zero, or the least if below, to the most with some air. Where there is a limit, it is always in sight. */
 function span(low: number | null, high: number | null, spec: Spec): [number, number] {
   const limit = spec.limit?.() ?? NaN;
-  const most = Math.max(high ?? 0, spec.least, Number.isFinite(limit) ? limit : 0);
-  return [Math.min(0, 1.1 * (low ?? 0)), 1.1 * most];
+  const most = Math.max(high ?? 0, spec.least);
+  const bounded = limit > 0 ? Math.max(limit, Math.min(most, BEYOND * limit)) : most;
+  return [Math.min(0, 1.1 * (low ?? 0)), 1.1 * bounded];
 }
 
 function drawLimit(plot: uPlot, limit: number, colour: string): void {

@@ -32,6 +32,8 @@ import { geometry } from "./shapes";
 const CONTACTS = 32;
 /** Length of the arrow of the largest force, as a share of the scene's radius. */
 const ARROW = 0.9;
+/** Side of a plane that has no end, in radii of the scene. */
+const PLANE = 6;
 /** Forces below this are not drawn, N. */
 const LEAST_N = 0.02;
 /** Drawn after everything else. */
@@ -55,14 +57,14 @@ class Arrow extends Group {
     this.add(this.shaft, this.head);
   }
 
-  show(from: number[], force: number[], metresPerNewton: number, width: number): void {
+  show(from: number[], force: number[], metresPerNewton: number, longest: number, width: number): void {
     const vector = new Vector3(force[0], force[1], force[2]);
     const newtons = vector.length();
     this.visible = newtons > LEAST_N && metresPerNewton > 0;
     if (!this.visible) {
       return;
     }
-    const length = newtons * metresPerNewton;
+    const length = Math.min(newtons * metresPerNewton, longest);
     const head = Math.min(4 * width, 0.6 * length);
     this.position.set(from[0] ?? 0, from[1] ?? 0, from[2] ?? 0);
     this.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), vector.divideScalar(newtons));
@@ -90,6 +92,8 @@ export class Scene3d {
   private tool: Object3D = new Group();
   private handle: Object3D = new Group();
   private forceLimit = 1;
+  /** False until the first sample of a scene: only then it is known where things are. */
+  private framed = false;
   private drawnAt = -Infinity;
   /** Time from the start of a frame until the machine has drawn it, ms, smoothed. */
   private cost = 0;
@@ -159,7 +163,13 @@ export class Scene3d {
   }
 
   look(view: View): void {
+    this.measure();
     this.camera.look(view);
+  }
+
+  /** Takes the size of the scene as it is now; planes have none. */
+  private measure(): void {
+    this.camera.measure([...this.bodies.filter((body) => !isPlane(body)), this.tool]);
   }
 
   add(frame: Frame): void {
@@ -180,16 +190,16 @@ export class Scene3d {
     this.forceLimit = scene.limits.force_n;
     this.tool = this.solid(scene.tool.shape, "tool", 0);
     this.handle = this.solid(scene.tool.shape, "handle", 0);
-    const finite = scene.bodies
-      .filter((body) => body.shape.kind !== "half_space")
-      .map((body) => this.body(body.shape, body.fixed, 0));
-    this.camera.measure([...finite, this.tool]);
-    this.bodies = scene.bodies.map((body) => this.body(body.shape, body.fixed, 6 * this.camera.radius));
+    // Planes are as large as the rest of the scene asks for.
+    const solids = scene.bodies.map((body) =>
+      body.shape.kind === "half_space" ? undefined : this.body(body.shape, body.fixed, 0),
+    );
+    this.camera.measure([...solids.filter((solid) => solid !== undefined), this.tool]);
+    const extent = PLANE * this.camera.radius;
+    this.bodies = scene.bodies.map((body, k) => solids[k] ?? this.body(body.shape, body.fixed, extent));
     this.world.add(...this.bodies, this.tool, this.handle);
     this.framed = false;
   }
-
-  private framed = false;
 
   private body(shape: Shape, fixed: boolean, extent: number): Object3D {
     // One looks into a bore from outside: its block is see-through.
@@ -292,17 +302,17 @@ export class Scene3d {
     this.bodies.forEach((body, k) => set(body, frame.bodies[k] ?? [0, 0, 0, 0, 0, 0, 1]));
     if (!this.framed) {
       this.framed = true;
-      const finite = this.bodies.filter((body) => !isPlane(body));
-      this.camera.measure([...finite, this.tool]);
-      this.camera.look("fit");
+      this.look("fit");
     }
     const scale = (ARROW * this.camera.radius) / this.forceLimit;
+    // Forces in the scene may be far above what the hand is given.
+    const longest = 2 * ARROW * this.camera.radius;
     const width = 0.016 * this.camera.radius;
-    this.force.show(frame.tool, frame.force, scale, 1.5 * width);
+    this.force.show(frame.tool, frame.force, scale, longest, 1.5 * width);
     this.contacts.forEach(({ dot, arrow }, k) => {
       const contact = frame.contacts[k];
       dot.visible = contact !== undefined;
-      arrow.show(contact?.point ?? [], contact?.force ?? [0, 0, 0], scale, width);
+      arrow.show(contact?.point ?? [], contact?.force ?? [0, 0, 0], scale, longest, width);
       if (contact !== undefined) {
         dot.position.set(contact.point[0] ?? 0, contact.point[1] ?? 0, contact.point[2] ?? 0);
         dot.scale.setScalar(2.2 * width);

@@ -89,3 +89,19 @@ test("an unknown word for a state is no state", () => {
   model.take({ address: "/hapticd/event/state", args: ["WELL"] });
   assert.equal(model.state, undefined);
 });
+
+test("data is as old as the older of scene and ticks", () => {
+  const model = new Model();
+  const bytes = (numbers) => new Uint8Array(Float32Array.from(numbers).buffer);
+  const scene = { address: "/hapticd/stream/scene", args: [1, 5, 0, bytes([...pose, ...pose, 0, 0, 0, 0, 0])] };
+  const ticks = { address: "/hapticd/stream/ticks", args: [0, 1, bytes([1, 0, 0, 0, 0, 0, 0, 0])] };
+  model.take(scene);
+  assert.equal(model.age(), Infinity);
+  model.take(ticks);
+  assert.ok(model.age() < 60);
+  const [age, later] = [model.age(1000), model.age(3000)];
+  assert.ok(Math.abs(later - age - 2) < 1e-6);
+  model.forget();
+  model.take(ticks);
+  assert.equal(model.age(), Infinity);
+});
