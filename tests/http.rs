@@ -47,7 +47,6 @@ fn answer(question: &Question) -> Answer {
         Question::Scene => unreachable!("only the viewer's port asks that"),
         Question::Metrics => Answer::metrics(prometheus::page(&Metrics::default())),
         Question::Health => Answer::health(None),
-        Question::Scene => unreachable!("only the viewer's port asks for the scene"),
     }
 }
 
