@@ -16,7 +16,7 @@ use crate::mechanism::MechanismSnapshot;
 use crate::record::{self, Provenance};
 use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{SceneView, latest, ring};
+use crate::shared::{RingReader, SceneView, latest, ring};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
@@ -290,6 +290,18 @@ impl Watch {
         });
     }
 
+    /// Takes in the last ticks of a haptic thread that has ended, and ends the simulation.
+    fn wind_up(&mut self, records: &mut RingReader<TickRecord>, sim: &mut SimThread, tape: &mut Tape) {
+        for record in records.drain() {
+            self.tally.add(&record);
+            tape.tick(&record);
+        }
+        if !sim.stop() {
+            self.reason = Some("the simulation thread panicked".into());
+            self.finished = false;
+        }
+    }
+
     /// For the viewer.
     fn task(&self, report: &OperatorReport, time_s: f64) -> TaskState {
         let goals = || self.watcher.goals();
@@ -410,8 +422,7 @@ fn live(
         }
         let halted = batch.last().is_some_and(|record| record.cause == Some(Trip::Halt));
         if let Some(window) = &window {
-            let task = watch.task(reports.read(), time_s);
-            let (figures, touches) = (*haptic.figures(), *haptic.touches());
+            let (figures, touches, task) = (*haptic.figures(), *haptic.touches(), watch.task(reports.read(), time_s));
             window.show(Frame { ticks: batch, view, touches, figures, task });
         }
         tape.view(&view);
@@ -419,12 +430,8 @@ fn live(
         if watch.operator(reports.read(), time_s, voice, &stage) {
             break;
         }
-        if halted {
-            watch.reason = Some("halted from the viewer".into());
-            break;
-        }
-        if let Some(which) = ended(&haptic, &sim) {
-            watch.reason = Some(format!("the {which} thread ended"));
+        if let Some(reason) = cut_short(halted, &haptic, &sim) {
+            watch.reason = Some(reason);
             break;
         }
     }
@@ -432,14 +439,7 @@ fn live(
         watch.reason = Some("interrupted".into());
     }
     let figures = haptic.stop()?;
-    for record in records.drain() {
-        watch.tally.add(&record);
-        tape.tick(&record);
-    }
-    if !sim.stop() {
-        watch.reason = Some("the simulation thread panicked".into());
-        watch.finished = false;
-    }
+    watch.wind_up(&mut records, &mut sim, tape);
     let timing = Timing::Live { realtime: is_realtime, overruns: figures.overruns, skipped: figures.skipped };
     Ok(stage.summary(watch, time_s, timing))
 }
@@ -454,9 +454,13 @@ fn say_timing(haptic: &HapticThread, voice: &mut Voice) {
     }
 }
 
-/// A thread that should run and does not.
-fn ended(haptic: &HapticThread, sim: &SimThread) -> Option<&'static str> {
-    if haptic.has_ended() { Some("haptic") } else { sim.is_finished().then_some("simulation") }
+/// Why a demo cannot go on: somebody halted it, or a thread that should run does not.
+fn cut_short(halted: bool, haptic: &HapticThread, sim: &SimThread) -> Option<String> {
+    if halted {
+        return Some("halted from the viewer".into());
+    }
+    let ended = if haptic.has_ended() { Some("haptic") } else { sim.is_finished().then_some("simulation") };
+    ended.map(|which| format!("the {which} thread ended"))
 }
 
 /// The shipped scenes, a line each.

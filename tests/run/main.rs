@@ -133,7 +133,7 @@ fn scenes_are_changed_in_disabled_only_and_a_broken_one_leaves_the_old() {
     let load = |name: &str| daemon.try_do("/hapticd/scene/load", &[text(name)]);
     let (code, said) = load("broken").expect_err("no such unit");
     assert!(code == 422 && said.contains("broken.toml:") && said.contains("unknown unit"), "{code} {said}");
-    assert!(daemon.log().contains("^^^"), "the log has the picture:\n{}", daemon.log());
+    daemon.wait_for_log("^^^");
     assert_eq!(load("nowhere").expect_err("no such scene").0, 404);
     assert_eq!(daemon.get_text("/hapticd/scene/name"), "virtual_wall");
     daemon.must_do("/hapticd/start", &[]);
