@@ -89,6 +89,7 @@ fn the_button_of_a_panel_sends_an_impulse_and_that_will_do() {
         assert_eq!(code_of(&heard[0]), None, "{heard:?}");
         assert_eq!(rig.plant.acts, [vec![Act::Event(Event::Enable)]]);
         // Where something must be said it is not enough, and two are one too many.
+        let mut rig = Rig::new();
         assert_eq!(rig.refusal(local(1), "/hapticd/scene/load", std::slice::from_ref(&pressed)).0, 400);
         assert_eq!(rig.refusal(local(1), "/hapticd/start", &[pressed.clone(), pressed]).0, 400);
     }
