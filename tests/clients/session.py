@@ -118,7 +118,7 @@ def halt(talk):
     waiting = [rest for address, rest in talk.heard if address == "/hapticd/fault/list.reply" and rest[4] and not rest[5]]
     expect(len(waiting) == 1 and waiting[0][1] == "F06", f"the faults that wait: {waiting}")
     expect("127.0.0.1" in waiting[0][7], f"it does not say who halted: {waiting}")
-    talk.do("/hapticd/fault/ack")
+    talk.insist("/hapticd/fault/ack")  # it is refused while the handle still moves
     state(talk, "DISABLED")
 
 

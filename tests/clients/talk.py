@@ -56,6 +56,17 @@ class Talk:
         expect(len(rest[1]) > 10, f"{address} {arguments} was refused without a reason: {rest}")
         return rest[1]
 
+    def insist(self, address, *arguments):
+        """As `do`, but asks again while it is refused for the state things are in."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            kind, rest = self._outcome(address, arguments)
+            if kind.endswith("/done"):
+                return rest
+            expect(rest[0] == 409, f"{address} {arguments} was refused: {rest}")
+            self.listen(0.1)
+        raise SystemExit(f"{address} {arguments} was refused for {PATIENCE_S} s")
+
     def _outcome(self, address, arguments):
         self.send(address, *arguments)
         return self.outcome(address)
