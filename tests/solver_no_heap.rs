@@ -1,37 +1,13 @@
 //! Once its memory has grown, the robust solver neither allocates nor frees, whatever it has to do.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "common/counting.rs"]
+mod counting;
 
+use counting::CALLS;
 use hapticd::math::Random;
 use hapticd::mechanism::newton::{Workspace, solve_robustly};
 use hapticd::mechanism::samples::{Extras, Kind, sample_with};
 use hapticd::mechanism::solver::Settings;
-
-thread_local! {
-    /// Calls of the allocator on this thread. Constant and without a destructor: counting allocates nothing.
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: hands every call on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.set(CALLS.get() + 1);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        CALLS.set(CALLS.get() + 1);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn a_workspace_that_has_met_a_problem_solves_its_like_without_the_heap() {

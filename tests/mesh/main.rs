@@ -3,6 +3,8 @@
 #![expect(clippy::panic, reason = "a test reports by panicking")]
 
 mod checks;
+#[path = "../common/counting.rs"]
+mod counting;
 mod distance;
 mod files;
 mod mass;
