@@ -7,16 +7,19 @@
 //!                     │                          [source]   [grid]   ├──► Baked ──► bytes
 //!                     └──► samples ──► train ────────────────────────┘
 //!                                      [train] [gradient]
+//!  Design: a part ready for contact, with its grid                                    [part]
 //!  measure: error of a field against the exact surface, at points it has not seen     [measure]
 //! ```
 
 mod gradient;
 mod grid;
 mod measure;
+mod part;
 mod source;
 mod train;
 
 pub use grid::{GridPlan, bake_grid};
 pub use measure::{FieldError, measure};
+pub use part::{Design, DesignError, Ready};
 pub use source::{Source, SourceError};
 pub use train::{Progress, TrainPlan, train};

@@ -6,6 +6,7 @@
 //! puts [`Record`]s into the [`Report`], which prints them as JSON lines or as a table. Rules: percentiles and maximum
 //! rather than means, ratios rather than times, and a peer runs in the same run, taking turns with ours.
 
+pub mod assembly;
 mod cyclictest;
 pub mod jitter;
 mod load;

@@ -206,7 +206,7 @@ fn place(hit: &Hit, radius: f64, surface: Side, id: u64, pose_world_target: &Pos
 }
 
 /// 16 bits pair, 1 bit side, 7 bits sheet, 32 bits feature, 8 bits branch.
-fn identity(pair: u16, surface: Side, sheet: usize, feature: usize, branch: u8) -> u64 {
+pub(super) fn identity(pair: u16, surface: Side, sheet: usize, feature: usize, branch: u8) -> u64 {
     let side = u64::from(surface == Side::A);
     u64::from(pair) << 48
         | side << 47

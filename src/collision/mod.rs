@@ -5,7 +5,7 @@
 //! ```text
 //!  Request (poses) ──► broad phase ──► feature × surface, both ways ──► merge, thin ──► Reply (candidates)
 //!                      [model]         [contact], [minimum]             [select]
-//!  field: distance models for parts with thousands of nodes                           [field]
+//!                      nodes × distance model, both ways ──► reduce    [parts], [field]
 //!  Service: the same function inline, or on its own thread                              [thread]
 //! ```
 //!
@@ -19,11 +19,13 @@ mod contact_tests;
 pub mod field;
 mod minimum;
 mod model;
+mod parts;
 mod select;
 mod thread;
 
 pub use candidate::{Candidate, Candidates, MAX_CANDIDATES, Side};
 pub use contact::{Placed, collide};
-pub use model::{Collider, CollisionModel, MAX_BODIES, ModelError, Pair, Reply, Request};
+pub use model::{Collider, CollisionModel, MAX_BODIES, Memory, ModelError, Pair, Reply, Request};
+pub use parts::{Outlook, Reduction};
 pub use select::MAX_PER_PAIR;
 pub use thread::{Service, Threaded};

@@ -5,16 +5,20 @@
 //! Broad phase: the distance of a sphere around one shape from the other's surface. With two spheres first, this is
 //! tighter than boxes (a long plate beside a peg) and as cheap, and the scenes have tens of shapes, not thousands.
 
-use super::{Candidates, Placed, collide};
-use crate::geometry::{BoundingSphere, Features, Shape, ShapeError, Surface};
+use super::contact::identity;
+use super::field::DistanceField;
+use super::parts::{Holder, Near, Outlook, Reducer, Reduction, View, Way};
+use super::{Candidate, Candidates, Placed, Side, collide};
+use crate::geometry::{BoundingSphere, Features, Part, Shape, ShapeError, Surface};
 use crate::math::{Pose, Vec3, pose_is_sound};
 use crate::shared::Stamp;
+use std::sync::Arc;
 
 /// Most bodies in one request.
 pub const MAX_BODIES: usize = 32;
 
 /// A shape fixed to a body.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct Collider {
     /// Index of the body in a [`Request`].
     pub body: u16,
@@ -22,6 +26,20 @@ pub struct Collider {
     pub shape: Shape,
     /// Where it is on the body, whose origin is its centre of mass.
     pub pose_body_shape: Pose,
+    /// Fast distances of a part; without them the exact surface is asked.
+    pub field: Option<Arc<dyn DistanceField>>,
+}
+
+impl Collider {
+    /// A shape fixed to a body, without fast distances.
+    #[must_use]
+    pub fn new(body: u16, shape: Shape, pose_body_shape: Pose) -> Self {
+        Self { body, shape, pose_body_shape, field: None }
+    }
+
+    fn part(&self) -> Option<&Part> {
+        if let Shape::Part(part) = &self.shape { Some(part) } else { None }
+    }
 }
 
 /// Two colliders that may touch, by index.
@@ -70,13 +88,15 @@ pub struct Request {
     pub stamp: Stamp,
     /// Poses of the bodies in the world; those no collider belongs to do not matter.
     pub poses: [Pose; MAX_BODIES],
+    /// What each is about to do. Parts are touched where it says they will press.
+    pub outlooks: [Outlook; MAX_BODIES],
 }
 
 impl Request {
     /// All bodies at the origin, never stamped.
     #[must_use]
     pub fn new() -> Self {
-        Self { stamp: Stamp::default(), poses: [Pose::identity(); MAX_BODIES] }
+        Self { stamp: Stamp::default(), poses: [Pose::identity(); MAX_BODIES], outlooks: [Outlook::FIXED; MAX_BODIES] }
     }
 }
 
@@ -124,7 +144,21 @@ pub struct CollisionModel {
     colliders: Vec<Prepared>,
     pairs: Vec<Pair>,
     margin: f64,
+    reduction: Reduction,
+    /// Most contacts of a pair of parts.
+    most: usize,
 }
+
+/// What one who looks keeps from look to look.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    near: Near,
+    /// By pair.
+    reducers: Vec<Reducer>,
+}
+
+/// Most contacts of a pair of which one is a part, unless asked otherwise.
+const MOST_OF_PARTS: usize = 12;
 
 impl CollisionModel {
     /// A model of these colliders in which `pairs` may touch; candidates are reported below a gap of `margin_m`.
@@ -152,9 +186,19 @@ impl CollisionModel {
         if let Some(index) = stray {
             return Err(ModelError::Pair(index));
         }
-        let prepare =
-            |c: &Collider| Prepared { collider: *c, features: c.shape.features(), ball: c.shape.bounding_sphere() };
-        Ok(Self { colliders: colliders.iter().map(prepare).collect(), pairs, margin: margin_m })
+        let prepare = |c: &Collider| Prepared {
+            collider: c.clone(),
+            features: c.shape.features(),
+            ball: c.shape.bounding_sphere(),
+        };
+        let colliders = colliders.iter().map(prepare).collect();
+        Ok(Self { colliders, pairs, margin: margin_m, reduction: Reduction::default(), most: MOST_OF_PARTS })
+    }
+
+    /// The same with another way to reduce the nodes of parts, to at most `most` contacts of a pair.
+    #[must_use]
+    pub fn reducing(self, reduction: Reduction, most: usize) -> Self {
+        Self { reduction, most, ..self }
     }
 
     /// Every pair of colliders of different bodies, unless both are of bodies that never move.
@@ -183,8 +227,10 @@ impl CollisionModel {
         self.margin
     }
 
-    /// One look: the candidates of all pairs at the poses of `request`. Pure and deterministic.
-    pub fn look(&self, request: &Request, reply: &mut Reply) {
+    /// One look: the candidates of all pairs at the poses of `request`. Deterministic: equal requests in equal order, with a
+    /// memory that was new at first, give equal replies.
+    pub fn look(&self, request: &Request, memory: &mut Memory, reply: &mut Reply) {
+        memory.reducers.resize_with(self.pairs.len(), Reducer::default);
         reply.stamp = request.stamp;
         reply.candidates.clear();
         reply.unsound = 0;
@@ -201,8 +247,61 @@ impl CollisionModel {
             }
             let (placed_a, placed_b) = (a.placed(request), b.placed(request));
             if self.may_touch(a, &placed_a, b, &placed_b) {
-                collide(index as u16, &placed_a, &placed_b, self.margin, &mut reply.candidates);
+                if a.collider.part().is_some() || b.collider.part().is_some() {
+                    self.look_at_parts(index, request, memory, &mut reply.candidates);
+                } else {
+                    collide(index as u16, &placed_a, &placed_b, self.margin, &mut reply.candidates);
+                }
             }
+        }
+    }
+
+    /// The candidates of pair `index`, of which one is a part.
+    fn look_at_parts(&self, index: usize, request: &Request, memory: &mut Memory, out: &mut Candidates) {
+        let pair = &self.pairs[index];
+        let (a, b) = (&self.colliders[usize::from(pair.a)], &self.colliders[usize::from(pair.b)]);
+        let (body_a, body_b) = (a.collider.body, b.collider.body);
+        let pose = |body: u16| &request.poses[usize::from(body)];
+        let outlook = |body: u16| &request.outlooks[usize::from(body)];
+        let (holder_a, holder_b) = (a.holder(pose(body_a)), b.holder(pose(body_b)));
+        let origin = pose(body_a).translation.vector;
+        let near = &mut memory.near;
+        near.find(&holder_a, &holder_b, &origin, self.margin);
+        let way = Way::of((pose(body_a), outlook(body_a)), (pose(body_b), outlook(body_b)));
+        let size = a.ball.radius.min(b.ball.radius);
+        let view = View { near, way: &way, a: &holder_a, b: &holder_b, origin: &origin, size };
+        let chosen = memory.reducers[index].choose(&view, self.reduction, self.most);
+        out.thinned += view.near.len().saturating_sub(chosen.len()) as u32;
+        let (to_a, to_b) = (pose(body_a).inverse(), pose(body_b).inverse());
+        let within = |to: &Pose, p: &Vec3| to.rotation * p + to.translation.vector;
+        for contact in chosen {
+            let (holder, target) = match contact.side {
+                Side::A => (&holder_a, &holder_b),
+                Side::B => (&holder_b, &holder_a),
+            };
+            let on_holder = within(&holder.pose, &contact.point);
+            let local = target.pose.rotation.inverse_transform_vector(&(on_holder - target.pose.translation.vector));
+            // The normal belongs to the other side; from it towards the holder.
+            let found = target.surface.signed_distance(&local);
+            let outward = target.pose.rotation * found.normal;
+            let on_target = on_holder - outward * found.distance;
+            let (point_a, point_b, normal, surface) = match contact.side {
+                Side::A => (on_holder, on_target, outward, Side::B),
+                Side::B => (on_target, on_holder, -outward, Side::A),
+            };
+            let owner = if surface == Side::A { &to_a } else { &to_b };
+            out.push(Candidate {
+                id: identity(index as u16, surface, 0, contact.number, 0),
+                pair: index as u16,
+                body_a,
+                body_b,
+                point_a: within(&to_a, &point_a),
+                point_b: within(&to_b, &point_b),
+                normal,
+                normal_local: owner.rotation * normal,
+                surface,
+                gap: found.distance,
+            });
         }
     }
 
@@ -224,6 +323,15 @@ impl CollisionModel {
 }
 
 impl Prepared {
+    fn holder(&self, pose_world_body: &Pose) -> Holder<'_> {
+        Holder {
+            part: self.collider.part(),
+            surface: &self.collider.shape,
+            field: self.collider.field.as_deref(),
+            pose: pose_world_body * self.collider.pose_body_shape,
+        }
+    }
+
     fn placed(&self, request: &Request) -> Placed<'_> {
         Placed {
             surface: &self.collider.shape,
@@ -242,13 +350,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn collider(body: u16, shape: Shape) -> Collider {
-        Collider { body, shape, pose_body_shape: Pose::identity() }
+        Collider::new(body, shape, Pose::identity())
     }
 
     #[test]
     fn bodies_that_never_move_are_not_paired_with_each_other() {
         let ball = Shape::Sphere(Sphere { radius: 1.0 });
-        let colliders = [collider(0, ball), collider(1, ball), collider(2, ball), collider(2, ball)];
+        let colliders =
+            [collider(0, ball.clone()), collider(1, ball.clone()), collider(2, ball.clone()), collider(2, ball)];
         let pairs = CollisionModel::every_pair(&colliders, |body| body < 2);
         let expected = [(0, 2), (0, 3), (1, 2), (1, 3)].map(|(a, b)| Pair { a, b });
         assert_eq!(pairs, expected);
@@ -257,7 +366,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         let ball = Shape::Sphere(Sphere { radius: 1.0 });
-        let two = [collider(0, ball), collider(0, ball)];
+        let two = [collider(0, ball.clone()), collider(0, ball.clone())];
         let pair = |a, b| vec![Pair { a, b }];
         assert_eq!(CollisionModel::new(&two, pair(0, 1), 0.01).err(), Some(ModelError::Pair(0)));
         assert_eq!(CollisionModel::new(&two, pair(0, 7), 0.01).err(), Some(ModelError::Pair(0)));
@@ -274,7 +383,7 @@ mod tests {
         let mut request = Request::new();
         request.poses[5].translation.vector.x = f64::NAN;
         let mut reply = Reply::new();
-        model.look(&request, &mut reply);
+        model.look(&request, &mut Memory::default(), &mut reply);
         assert_eq!((reply.unsound, reply.candidates.as_slice().len()), (1 << 5, 0));
     }
 
@@ -294,7 +403,7 @@ mod tests {
             let mut request = Request::new();
             request.poses[1] = pose;
             let mut reply = Reply::new();
-            model.look(&request, &mut reply);
+            model.look(&request, &mut Memory::default(), &mut reply);
             let mut all = Candidates::new();
             let [a, b] = [0, 1].map(|k: usize| model.colliders[k].placed(&request));
             collide(0, &a, &b, 0.01, &mut all);

@@ -8,7 +8,7 @@
 //! waking takes no lock that the worker could hold). Considered and dropped: a bounded channel, which makes a full queue
 //! a case of its own; and a worker polling by the clock, which adds up to a period of age.
 
-use super::{CollisionModel, Reply, Request};
+use super::{CollisionModel, Memory, Reply, Request};
 use crate::shared::{LatestReader, LatestWriter, latest};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +24,8 @@ pub enum Service {
     Inline {
         /// What can collide.
         model: Arc<CollisionModel>,
+        /// Kept from look to look.
+        memory: Memory,
         /// The last reply.
         reply: Box<Reply>,
     },
@@ -40,6 +42,7 @@ pub struct Threaded {
     worker: Option<JoinHandle<()>>,
     /// Used when the worker cannot serve.
     own: Box<Reply>,
+    memory: Memory,
     first_request_ns: Option<u64>,
     stale_after_ns: u64,
     fell_back: bool,
@@ -50,7 +53,7 @@ impl Service {
     /// Looks in the call itself.
     #[must_use]
     pub fn inline(model: CollisionModel) -> Self {
-        Self::Inline { model: Arc::new(model), reply: Box::new(Reply::new()) }
+        Self::Inline { model: Arc::new(model), memory: Memory::default(), reply: Box::new(Reply::new()) }
     }
 
     /// Looks on a thread of its own. When its newest reply is older than `stale_after_ns` (by the stamps of the
@@ -61,7 +64,8 @@ impl Service {
     pub fn threaded(model: CollisionModel, stale_after_ns: u64) -> std::io::Result<Self> {
         let model = Arc::new(model);
         let worker_model = Arc::clone(&model);
-        let look = move |request: &Request, reply: &mut Reply| worker_model.look(request, reply);
+        let mut memory = Memory::default();
+        let look = move |request: &Request, reply: &mut Reply| worker_model.look(request, &mut memory, reply);
         Ok(Self::Threaded(Box::new(Threaded::start(model, stale_after_ns, look)?)))
     }
 
@@ -69,8 +73,8 @@ impl Service {
     /// reply's stamp, when threaded. Never waits.
     pub fn candidates(&mut self, request: &Request) -> &Reply {
         match self {
-            Self::Inline { model, reply } => {
-                model.look(request, reply);
+            Self::Inline { model, memory, reply } => {
+                model.look(request, memory, reply);
                 reply
             }
             Self::Threaded(threaded) => threaded.candidates(request),
@@ -118,6 +122,7 @@ impl Threaded {
             stop,
             worker: Some(worker),
             own: Box::new(Reply::new()),
+            memory: Memory::default(),
             first_request_ns: None,
             stale_after_ns,
             fell_back: false,
@@ -141,7 +146,7 @@ impl Threaded {
         }
         self.fell_back = self.fell_back || self.lost;
         if self.fell_back {
-            self.model.look(request, &mut self.own);
+            self.model.look(request, &mut self.memory, &mut self.own);
             return &self.own;
         }
         self.replies.current()
@@ -168,7 +173,7 @@ mod tests {
     use crate::shared::{MonoNs, Stamp};
 
     fn model() -> CollisionModel {
-        let collider = |body, shape| Collider { body, shape, pose_body_shape: Pose::identity() };
+        let collider = |body, shape| Collider::new(body, shape, Pose::identity());
         let colliders = [collider(0, Shape::Sphere(Sphere { radius: 0.1 })), collider(1, Shape::HalfSpace(HalfSpace))];
         CollisionModel::new(&colliders, vec![Pair { a: 0, b: 1 }], 0.01).expect("the model is sound")
     }
@@ -237,7 +242,7 @@ mod tests {
             if std::mem::take(&mut waiting) {
                 opened.recv().expect("the test opens the gate");
             }
-            inner.look(request, reply);
+            inner.look(request, &mut Memory::default(), reply);
         };
         let started = Threaded::start(Arc::new(model()), 5_000_000, look).expect("a thread can be had");
         let mut service = Service::Threaded(Box::new(started));

@@ -51,6 +51,11 @@ fn shape(shape: &Shape, pose: &Pose) -> Json {
             "chamfer": bore.chamfer,
             "size": [2.0 * bore.half_x, 2.0 * bore.half_y, bore.height],
         }),
+        Shape::Part(part) => json!({
+            "kind": "mesh",
+            "vertices": part.mesh.vertices().iter().map(|p| [p.x, p.y, p.z]).collect::<Vec<_>>(),
+            "triangles": part.mesh.triangles(),
+        }),
     };
     let numbers: Vec<f64> = pose.translation.vector.iter().chain(pose.rotation.coords.iter()).copied().collect();
     json["pose"] = numbers.into();

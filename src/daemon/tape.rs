@@ -130,6 +130,9 @@ fn look(body: Option<String>, shape: &Shape, pose_body_shape: Pose) -> Look {
             pose *= Pose::translation(0.0, 0.0, -0.5 * bore.height);
             Outline::Block { size: Vec3::new(2.0 * bore.half_x, 2.0 * bore.half_y, bore.height) }
         }
+        Shape::Part(part) => {
+            Outline::Mesh { vertices: part.mesh.vertices().to_vec(), triangles: part.mesh.triangles().to_vec() }
+        }
     };
     Look { body, outline, pose_body_shape: pose }
 }

@@ -50,7 +50,7 @@ impl Bore {
     /// meets the wall. The circle at the floor is concave and touches nothing.
     #[must_use]
     pub fn features(&self) -> Features {
-        let mut features = Features::new();
+        let mut features = Features::none();
         let (center, block) = self.block();
         push_box_features(&mut features, &center, &block.half);
         let circle =

@@ -18,7 +18,7 @@ impl Cuboid {
     /// Eight corners, then twelve edges.
     #[must_use]
     pub fn features(&self) -> Features {
-        let mut features = Features::new();
+        let mut features = Features::none();
         push_box_features(&mut features, &Vec3::zeros(), &self.half);
         features
     }

@@ -70,12 +70,14 @@ pub struct Features {
 }
 
 impl Features {
-    pub(super) fn new() -> Self {
+    /// No features.
+    #[must_use]
+    pub fn none() -> Self {
         Self { list: [Feature::Point { position: Vec3::zeros(), radius: 0.0 }; MAX_FEATURES], count: 0 }
     }
 
     pub(super) fn of(features: &[Feature]) -> Self {
-        let mut all = Self::new();
+        let mut all = Self::none();
         for feature in features {
             all.push(*feature);
         }

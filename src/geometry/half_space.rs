@@ -13,7 +13,7 @@ impl HalfSpace {
     /// None: a plane has nothing that could stick into something else.
     #[must_use]
     pub fn features(&self) -> Features {
-        Features::new()
+        Features::none()
     }
 
     /// Everything below z = 0.

@@ -8,6 +8,7 @@
 //!  Shape      the primitives, each in its own file                        [shape]
 //!  mass       mass, centre and inertia for a density, in closed form      [mass]
 //!  mesh       triangle meshes: files, checks, mass, exact distance        [mesh]
+//!  Part       exact surface, nodes that can touch, mesh                    [part]
 //!  parts      threads, pegs and bores from their dimensions               [parts]
 //! ```
 //!
@@ -22,6 +23,7 @@ mod feature;
 mod half_space;
 mod mass;
 pub mod mesh;
+mod part;
 pub mod parts;
 mod shape;
 mod sphere;
@@ -34,6 +36,7 @@ pub use cylinder::Cylinder;
 pub use feature::{Feature, Features, MAX_FEATURES};
 pub use half_space::HalfSpace;
 pub use mass::MassProperties;
+pub use part::{Part, PartNode};
 pub use shape::{Shape, ShapeError};
 pub use sphere::Sphere;
 pub use surface::{Aabb, BoundingSphere, Distance, Surface};

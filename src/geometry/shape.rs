@@ -1,18 +1,19 @@
-//! The primitive shapes as one plain value.
+//! What a body can look like: primitive shapes, and machined parts.
 //!
-//! Thread: any (RT safe: `Copy`, no heap).
+//! Thread: any (asked without heap; a part is shared, not copied).
 //!
 //! Frames: a half-space is solid below z = 0; sphere, box, cylinder and capsule are centred at the origin, the latter two
 //! along z; a bore has the centre of its mouth at the origin and opens towards z.
 
 use super::{
-    Aabb, Bore, BoundingSphere, Capsule, Cuboid, Cylinder, Distance, Features, HalfSpace, MassProperties, Sphere,
+    Aabb, Bore, BoundingSphere, Capsule, Cuboid, Cylinder, Distance, Features, HalfSpace, MassProperties, Part, Sphere,
     Surface,
 };
 use crate::math::Vec3;
+use std::sync::Arc;
 
-/// A primitive solid.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A solid.
+#[derive(Clone, Debug)]
 pub enum Shape {
     /// All of z < 0.
     HalfSpace(HalfSpace),
@@ -26,6 +27,24 @@ pub enum Shape {
     Capsule(Capsule),
     /// Block with a blind hole.
     Bore(Bore),
+    /// A machined part.
+    Part(Arc<Part>),
+}
+
+impl PartialEq for Shape {
+    /// Parts are equal when they are the same part.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::HalfSpace(a), Self::HalfSpace(b)) => a == b,
+            (Self::Sphere(a), Self::Sphere(b)) => a == b,
+            (Self::Cuboid(a), Self::Cuboid(b)) => a == b,
+            (Self::Cylinder(a), Self::Cylinder(b)) => a == b,
+            (Self::Capsule(a), Self::Capsule(b)) => a == b,
+            (Self::Bore(a), Self::Bore(b)) => a == b,
+            (Self::Part(a), Self::Part(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
 }
 
 /// Why a shape cannot be.
@@ -57,10 +76,12 @@ impl Shape {
             Self::Cylinder(s) => s,
             Self::Capsule(s) => s,
             Self::Bore(s) => s,
+            Self::Part(s) => &**s,
         }
     }
 
-    /// What of the shape can touch another surface; the order is fixed for the kind of shape.
+    /// What of the shape can touch another surface; the order is fixed for the kind of shape. A part has none: its nodes
+    /// touch.
     #[must_use]
     pub fn features(&self) -> Features {
         match self {
@@ -70,6 +91,7 @@ impl Shape {
             Self::Cylinder(s) => s.features(),
             Self::Capsule(s) => s.features(),
             Self::Bore(s) => s.features(),
+            Self::Part(_) => Features::none(),
         }
     }
 
@@ -83,6 +105,7 @@ impl Shape {
             Self::Cylinder(s) => s.aabb(),
             Self::Capsule(s) => s.aabb(),
             Self::Bore(s) => s.aabb(),
+            Self::Part(s) => s.aabb(),
         }
     }
 
@@ -96,6 +119,7 @@ impl Shape {
             Self::Cylinder(s) => Some(s.mass_properties(density)),
             Self::Capsule(s) => Some(s.mass_properties(density)),
             Self::Bore(s) => Some(s.mass_properties(density)),
+            Self::Part(s) => s.mass_properties(density),
         }
     }
 
@@ -108,7 +132,7 @@ impl Shape {
             if x.is_finite() && x > 0.0 { Ok(()) } else { Err(ShapeError::NotPositive(name)) }
         };
         match self {
-            Self::HalfSpace(_) => Ok(()),
+            Self::HalfSpace(_) | Self::Part(_) => Ok(()),
             Self::Sphere(s) => positive(s.radius, "radius"),
             Self::Cuboid(s) => s.half.iter().try_for_each(|x| positive(*x, "size")),
             Self::Cylinder(Cylinder { radius, half_length }) | Self::Capsule(Capsule { radius, half_length }) => {

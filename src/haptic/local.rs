@@ -45,6 +45,8 @@ pub struct ToolMotion {
 pub struct LocalReport {
     /// Wrench of the scene on the tool.
     pub wrench: Wrench,
+    /// What part of it is friction.
+    pub friction: Wrench,
     /// How the solver ended.
     pub outcome: Outcome,
     /// Number of contacts that carry force.
@@ -277,6 +279,9 @@ impl LocalMechanism {
         for (block, gap) in blocks.iter().zip(&mut self.gaps) {
             *gap = compliance.violation(block.first, lambda);
             if matches!(block.law, Law::Contact { .. }) {
+                for row in block.first + 1..block.range().end {
+                    report.friction += self.jacobian[row] * lambda[row];
+                }
                 report.contacts += u32::from(lambda[block.first] > 0.0);
                 report.penetration_m = report.penetration_m.max(-*gap);
             }

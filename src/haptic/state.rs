@@ -416,6 +416,8 @@ fn couple(model: &HapticModel, state: &mut HapticState, handle: &Handle, tick: &
             };
             let report = state.local.solve(&motion, &model.solver, tick);
             state.proxy.place(handle.pose, handle.twist);
+            // Whoever holds the handle brings up what the normal forces take.
+            state.tool.load = report.friction - report.wrench;
             (report.wrench, report)
         }
     }
@@ -459,7 +461,9 @@ fn proxy_step(
         let settled = state.local.settle(state.proxy.twist(), &state.inverse_mass, tick.period_s);
         state.proxy.strike(settled);
     }
-    (coupling.wrench(&midpoint, tick.period_s), report)
+    let pull = coupling.wrench(&midpoint, tick.period_s);
+    state.tool.load = pull + handle.external + report.friction;
+    (pull, report)
 }
 
 /// A tool on a device without rotation keeps its orientation: no torque turns it.
@@ -594,6 +598,7 @@ fn publish(state: &mut HapticState, sample: &HandSample, handle: &Handle, tick: 
         stamp: Stamp { sequence: tick.index, at: tick.began },
         pose_world_tool: *state.proxy.pose(),
         twist_tool: *state.proxy.twist(),
+        load: state.tool.load,
         pushes: *pushes,
         pushed_s,
         buttons: sample.buttons,

@@ -17,7 +17,7 @@ const SHORTEST_ARROW: f64 = 1e-5;
 const GROUND: (f64, f64) = (0.4, 0.002);
 
 /// A simple solid about its own origin.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outline {
     /// A ball.
     Ball {
@@ -38,6 +38,13 @@ pub enum Outline {
     },
     /// Everything below z = 0.
     Ground,
+    /// Triangles.
+    Mesh {
+        /// Corners, m.
+        vertices: Vec<Vec3>,
+        /// Three corners each, seen from outside against the clock.
+        triangles: Vec<[u32; 3]>,
+    },
 }
 
 /// How something looks.
@@ -60,7 +67,7 @@ pub(super) fn scene<'a>(looks: &[Look], time_ns: u64, json: &'a mut Json) -> &'a
                 head(json, &frame, &frame, time_ns);
                 let shade = if look.body.is_some() { [0.6, 0.65, 0.7, 1.0] } else { [0.9, 0.55, 0.1, 0.9] };
                 solids(json, look, shade);
-                tail(json, |_| {});
+                tail(json, |_| {}, |json| triangles(json, look, shade));
             });
         }
     });
@@ -77,16 +84,33 @@ fn head(json: &mut Json, frame: &str, id: &str, time_ns: u64) {
     json.flag("frame_locked", true).list("metadata", |_| {});
 }
 
-fn tail(json: &mut Json, arrows: impl FnOnce(&mut Json)) {
-    json.list("arrows", arrows);
-    for nothing in ["lines", "triangles", "texts", "models"] {
+fn tail(json: &mut Json, arrows: impl FnOnce(&mut Json), triangles: impl FnOnce(&mut Json)) {
+    json.list("arrows", arrows).list("lines", |_| {}).list("triangles", triangles);
+    for nothing in ["texts", "models"] {
         json.list(nothing, |_| {});
     }
+}
+
+/// The triangles of a mesh, each with corners of its own so that it is shaded flat.
+fn triangles(json: &mut Json, look: &Look, shade: [f64; 4]) {
+    let Outline::Mesh { vertices, triangles } = &look.outline else { return };
+    json.element(|json| {
+        json.pose("pose", &look.pose_body_shape).list("points", |json| {
+            for corner in triangles.iter().flatten().filter_map(|corner| vertices.get(*corner as usize)) {
+                json.element(|json| {
+                    json.number("x", corner.x).number("y", corner.y).number("z", corner.z);
+                });
+            }
+        });
+        colour(json, shade);
+        json.list("colors", |_| {}).list("indices", |_| {});
+    });
 }
 
 fn solids(json: &mut Json, look: &Look, shade: [f64; 4]) {
     let mut pose = look.pose_body_shape;
     let (kind, size) = match look.outline {
+        Outline::Mesh { .. } => ("triangles", Vec3::zeros()),
         Outline::Ball { radius } => ("spheres", Vec3::repeat(2.0 * radius)),
         Outline::Block { size } => ("cubes", size),
         Outline::Rod { radius, length } => ("cylinders", Vec3::new(2.0 * radius, 2.0 * radius, length)),
@@ -128,11 +152,15 @@ pub(super) fn forces<'a>(record: &TickRecord, time_ns: u64, json: &'a mut Json) 
             for nothing in ["cubes", "spheres", "cylinders"] {
                 json.list(nothing, |_| {});
             }
-            tail(json, |json| {
-                if length > SHORTEST_ARROW {
-                    json.element(|json| arrow(json, &record.pose_world_handle.translation.vector, &force, length));
-                }
-            });
+            tail(
+                json,
+                |json| {
+                    if length > SHORTEST_ARROW {
+                        json.element(|json| arrow(json, &record.pose_world_handle.translation.vector, &force, length));
+                    }
+                },
+                |_| {},
+            );
         });
     });
     json.done()

@@ -217,7 +217,8 @@ impl Check<'_> {
             }
             models.extend(motion.map(|motion| BodyModel {
                 name: body.name.clone(),
-                shape: body.shape,
+                shape: body.shape.clone(),
+                field: None,
                 pose_body_shape: center.inverse(),
                 motion,
                 material: body.material,

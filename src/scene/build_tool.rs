@@ -41,7 +41,8 @@ impl Check<'_> {
         let start = tool.pose * pose_tool_shape.inverse();
         self.in_workspace("tool.pose", "the tool starts", &start);
         Some(ToolBody {
-            shape: tool.shape,
+            shape: tool.shape.clone(),
+            field: None,
             pose_tool_shape,
             inertia,
             material: tool.material,

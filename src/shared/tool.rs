@@ -35,6 +35,8 @@ pub struct ToolSample {
     pub pose_world_tool: Pose,
     /// Its velocity.
     pub twist_tool: Twist,
+    /// What moves it besides the normal forces of contact: the hand's pull on it and friction.
+    pub load: Wrench,
     /// What it has done to each body of the scene, in the order of the scene.
     pub pushes: [Push; MAX_PUSHED],
     /// Time those sums run over, s.
@@ -51,6 +53,7 @@ impl ToolSample {
             stamp: Stamp::default(),
             pose_world_tool: pose,
             twist_tool: Twist::zeros(),
+            load: Wrench::zeros(),
             pushes: [Push::none(); MAX_PUSHED],
             pushed_s: 0.0,
             buttons: 0,

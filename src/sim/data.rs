@@ -16,7 +16,7 @@ use crate::shared::{MonoNs, NS_PER_S, SceneView, Stamp, ToolSample};
 pub(super) const TOOL: usize = 0;
 
 /// One of the things contacts act between.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Mover {
     pub shape: Shape,
     pub pose_body_shape: Pose,
@@ -175,8 +175,9 @@ impl SimData {
                 Some(RigidBody::new(inertia, gravity, Coriolis::Midpoint, body.start, Twist::zeros()))
             }
         };
-        let mut movers = vec![Mover::fixed(model.tool.shape, model.tool.pose_tool_shape, model.tool.start)];
-        movers.extend(model.bodies.iter().map(|body| Mover::fixed(body.shape, body.pose_body_shape, body.start)));
+        let mut movers = vec![Mover::fixed(model.tool.shape.clone(), model.tool.pose_tool_shape, model.tool.start)];
+        movers
+            .extend(model.bodies.iter().map(|body| Mover::fixed(body.shape.clone(), body.pose_body_shape, body.start)));
         let mut data = Self {
             stamp: Stamp::default(),
             bodies: model.bodies.iter().map(body).collect(),
@@ -290,12 +291,18 @@ fn features(model: &SimModel) -> Vec<Vec<Feature>> {
 }
 
 fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
-    let mut colliders =
-        vec![Collider { body: TOOL as u16, shape: model.tool.shape, pose_body_shape: model.tool.pose_tool_shape }];
+    let tool = &model.tool;
+    let mut colliders = vec![Collider {
+        body: TOOL as u16,
+        shape: tool.shape.clone(),
+        pose_body_shape: tool.pose_tool_shape,
+        field: tool.field.clone(),
+    }];
     colliders.extend(model.bodies.iter().enumerate().map(|(index, body)| Collider {
         body: index as u16 + 1,
-        shape: body.shape,
+        shape: body.shape.clone(),
         pose_body_shape: body.pose_body_shape,
+        field: body.field.clone(),
     }));
     let is_fixed =
         |body: u16| usize::from(body) != TOOL && matches!(model.bodies[usize::from(body) - 1].motion, Motion::Fixed);

@@ -2,10 +2,12 @@
 //!
 //! Thread: any (plain data, made by `scene`).
 
+use crate::collision::field::DistanceField;
 use crate::geometry::Shape;
 use crate::math::{Pose, Vec3};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
+use std::sync::Arc;
 
 /// What a surface does in contact.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +36,8 @@ pub struct BodyModel {
     pub name: String,
     /// Its shape.
     pub shape: Shape,
+    /// Fast distances of a shape that is a part.
+    pub field: Option<Arc<dyn DistanceField>>,
     /// The shape's frame in the body's frame, whose origin is the centre of mass.
     pub pose_body_shape: Pose,
     /// How it moves.
@@ -49,6 +53,8 @@ pub struct BodyModel {
 pub struct ToolBody {
     /// Its shape.
     pub shape: Shape,
+    /// Fast distances of a shape that is a part.
+    pub field: Option<Arc<dyn DistanceField>>,
     /// The shape's frame in the tool's frame.
     pub pose_tool_shape: Pose,
     /// Mass and inertia of the proxy.

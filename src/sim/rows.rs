@@ -116,9 +116,13 @@ impl Contact {
         let (mut contour, mut holder, mut sheet) = (self.contour, self.holder, self.candidate.sheet());
         let owner = &movers[self.movers[1 - holder]];
         let held = &movers[self.movers[holder]];
-        if let (Shape::Sphere(ball), true) = (owner.shape, held.shape.is_convex()) {
+        if let (Shape::Sphere(ball), true) = (&owner.shape, held.shape.is_convex()) {
             contour = Contour::Ball { center: owner.pose_body_shape.translation.vector, radius: ball.radius };
             (holder, sheet) = (1 - holder, 0);
+        }
+        // A node of a part is a ball of no size; the surface it touches is curved, and is asked as well.
+        if let (Contour::Fixed { point }, Shape::Part(_)) = (contour, &owner.shape) {
+            contour = Contour::Ball { center: point, radius: 0.0 };
         }
         let Contour::Ball { center, radius } = contour else { return };
         let ball = &movers[self.movers[holder]].pose;

@@ -24,7 +24,7 @@ use super::data::{Mover, TOOL};
 use super::rows::{Bent, Contact};
 use super::settle::{push_apart, settle};
 use super::{ContactForce, Motion, SimData, SimModel, StepReport, publish};
-use crate::collision::Side;
+use crate::collision::{Outlook, Side};
 use crate::math::{Mat6, Twist, Vec3, Vec6, Wrench, advance};
 use crate::mechanism::newton::solve_robustly;
 use crate::mechanism::solver::Outcome;
@@ -113,15 +113,45 @@ fn pushed(seen: &ToolSample, tool: &ToolSample, index: usize, step_s: f64) -> (W
     (impulse / step_s, (moment - impulse * (0.5 * time_s)) / step_s)
 }
 
-/// Between stages 5 and 6: everything where it is at the end of the step.
+/// Between stages 5 and 6: everything where it is at the end of the step, and what it is about to do.
 fn stand(model: &SimModel, data: &mut SimData, tool: &ToolSample, step_s: f64) {
-    data.movers[TOOL] = Mover::fixed(model.tool.shape, model.tool.pose_tool_shape, tool.pose_world_tool);
+    expect(model, data, tool, step_s);
+    data.movers[TOOL] = Mover::fixed(model.tool.shape.clone(), model.tool.pose_tool_shape, tool.pose_world_tool);
     for (index, body) in data.bodies.iter().enumerate() {
         let Some(body) = body else { continue };
         let mover = &mut data.movers[index + 1];
         let free = body.prepare_touching(&Wrench::zeros(), &mover.contact, step_s).map(|step| step.free);
         (mover.pose, mover.twist, mover.bent) = (*body.pose(), *body.twist(), Bent::at(*body.pose()));
         mover.free = free.unwrap_or(mover.twist);
+    }
+}
+
+/// Time over which is foreseen where parts will press, s. Forces are those of the last step, so it is no use to look farther.
+const FORESEEN_S: f64 = 1e-3;
+
+/// What each body is about to do, if it is pushed as it was in the last step and friction is as it was.
+fn expect(model: &SimModel, data: &mut SimData, tool: &ToolSample, step_s: f64) {
+    let ahead = step_s.min(FORESEEN_S);
+    let outlook = |twist: &Twist, load: &Wrench, inverse_mass: &Mat6| {
+        let yielding = inverse_mass * (ahead * ahead);
+        let sound = twist.iter().chain(load.iter()).all(|x| x.is_finite());
+        let motion = if sound { twist * ahead + yielding * load } else { Twist::zeros() };
+        Outlook { motion, yielding }
+    };
+    let mut inverse = model.tool.inertia.inverse_matrix();
+    if model.tool.rotation_locked {
+        inverse.fixed_view_mut::<3, 3>(3, 3).fill(0.0);
+    }
+    data.request.outlooks[TOOL] = outlook(&tool.twist_tool, &tool.load, &inverse);
+    for (index, body) in data.bodies.iter().enumerate() {
+        let Some(body) = body else { continue };
+        let mut load = data.external[index] + body.weight();
+        for (contact, force) in data.contacts.iter().zip(data.lambda.chunks_exact(3)) {
+            for side in (0..2).filter(|side| contact.movers[*side] == index + 1) {
+                load += contact.rows[side][1] * force[1] + contact.rows[side][2] * force[2];
+            }
+        }
+        data.request.outlooks[index + 1] = outlook(body.twist(), &load, &body.inertia().inverse_matrix());
     }
 }
 

@@ -176,6 +176,12 @@ impl RigidBody {
         &self.ledger
     }
 
+    /// Gravity on it.
+    #[must_use]
+    pub fn weight(&self) -> Wrench {
+        join(&self.gravity.force(self.inertia.mass_kg), &Vec3::zeros())
+    }
+
     /// Begins a step of `step_s` under `wrench` (gravity is added) and, if given, a coupling. `None` when the step is
     /// not a positive time or the outcome would not be finite.
     #[must_use]
@@ -183,7 +189,7 @@ impl RigidBody {
         if !(step_s > 0.0 && step_s.is_finite()) {
             return None;
         }
-        let total = wrench + join(&self.gravity.force(self.inertia.mass_kg), &Vec3::zeros());
+        let total = wrench + self.weight();
         let parts = match coupling {
             None => self.prepare_alone(&total, &Vec3::zeros(), step_s)?,
             Some(coupling) => self.prepare_coupled(&total, coupling, step_s)?,
@@ -199,7 +205,7 @@ impl RigidBody {
         if !(step_s > 0.0 && step_s.is_finite()) {
             return None;
         }
-        let total = wrench + join(&self.gravity.force(self.inertia.mass_kg), &Vec3::zeros());
+        let total = wrench + self.weight();
         let parts = self.prepare_alone(&total, &split(contact).1, step_s)?;
         Self::checked(parts, wrench, None, step_s)
     }

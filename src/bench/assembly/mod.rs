@@ -1,0 +1,5 @@
+//! Suite `assembly`: tight parts driven by prescribed forces.
+//!
+//! Thread: main.
+
+pub mod drive;
