@@ -3,3 +3,4 @@
 //! Thread: main.
 
 pub mod drive;
+pub mod task;

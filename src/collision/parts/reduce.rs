@@ -46,8 +46,14 @@ const TOGETHER: f64 = 0.04;
 const ROUNDS: usize = 2;
 /// Nodes that carry less than this part of all do not count.
 const NOTHING: f64 = 1e-5;
+/// Nodes that patches are made of, about.
+const SAMPLE: usize = 256;
+/// Change of the gap per unit of a motion below which a node stops nothing: it hardly sees the motion.
+const SEES: f64 = 0.05;
+/// The same from which a patch can be relied on to stop it.
+const STOPS: f64 = 0.3;
 /// How much less deep than the deepest node of its patch the point that stands for it may be, m.
-const SHALLOWER: f64 = 1.5e-6;
+const SHALLOWER: f64 = 5e-7;
 /// How much deeper, m, the nodes of one side must be to stand for a patch in place of those of the side that has more.
 const DEEPER: f64 = 2e-7;
 
@@ -67,9 +73,14 @@ pub(in super::super) struct Reducer {
     /// Centres of the patches: place in the frame of B's shape, normal likewise.
     centers: [Option<Place>; MOST],
     press: Press,
-    /// Nodes that carry.
+    /// Nodes that carry, or an even part of them.
     active: Vec<u32>,
+    /// Patch of each.
     owner: Vec<u8>,
+    /// By side and node of its part: force on it.
+    carries: [Vec<f64>; 2],
+    /// Motions, as sentinels count them, that a patch stops.
+    stopped: [bool; 12],
     chosen: Vec<Chosen>,
 }
 
@@ -127,6 +138,7 @@ impl Reducer {
     /// Chooses at most `most` contacts.
     pub(in super::super) fn choose(&mut self, view: &View<'_>, reduction: Reduction, most: usize) -> &[Chosen] {
         self.chosen.clear();
+        self.stopped = [false; 12];
         let most = most.min(MOST);
         match reduction {
             Reduction::Pressure => {
@@ -141,9 +153,7 @@ impl Reducer {
     }
 
     fn patches(&mut self, view: &View<'_>, most: usize) {
-        let total: f64 = self.press.pressure.iter().sum();
-        self.active.clear();
-        self.active.extend((0..view.near.len() as u32).filter(|i| self.press.pressure[*i as usize] > NOTHING * total));
+        self.gather(view);
         if self.active.is_empty() {
             self.centers = [None; MOST];
             return;
@@ -172,6 +182,30 @@ impl Reducer {
             }
         }
         self.centers = centers.map(|center| center.map(|center| view.to_b(&center)));
+    }
+
+    /// Lists the nodes that carry, at most about [`SAMPLE`] of them, evenly.
+    fn gather(&mut self, view: &View<'_>) {
+        let near = view.near;
+        for (carries, holder) in self.carries.iter_mut().zip([view.a, view.b]) {
+            carries.clear();
+            carries.resize(holder.part.map_or(0, |part| part.nodes.len()), 0.0);
+        }
+        let pressure = &self.press.pressure;
+        let least = NOTHING * pressure.iter().sum::<f64>();
+        self.active.clear();
+        for index in (0..near.len()).filter(|index| pressure[*index] > least) {
+            self.carries[near.side[index] as usize][near.node[index] as usize] = pressure[index];
+            self.active.push(index as u32);
+        }
+        let stride = self.active.len().div_ceil(SAMPLE).max(1);
+        if stride > 1 {
+            let kept = self.active.len() / stride;
+            for k in 0..kept {
+                self.active[k] = self.active[k * stride];
+            }
+            self.active.truncate(kept);
+        }
     }
 
     /// The centres of the last look that still have something near them.
@@ -233,7 +267,7 @@ impl Reducer {
     }
 
     /// The point that stands for patch `number`.
-    fn stand_for(&self, view: &View<'_>, number: usize) -> Option<Chosen> {
+    fn stand_for(&mut self, view: &View<'_>, number: usize) -> Option<Chosen> {
         let own = || {
             self.active
                 .iter()
@@ -261,9 +295,11 @@ impl Reducer {
         let middle = Middle::of(nodes().map(|index| (*at(index), load(index))), part.is_round);
         let best = nodes().min_by(|a, b| middle.apart(at(*a)).total_cmp(&middle.apart(at(*b))))?;
         // Towards the middle of the pressure on the nodes beside it, and back to the surface.
-        let beside = part.beside(view.near.node[best] as usize);
-        let around = nodes().filter(|index| *index == best || beside.contains(&view.near.node[*index]));
-        let local = Middle::of(around.map(|index| (*at(index), load(index))), part.is_round).point();
+        let own_node = view.near.node[best];
+        let beside = part.beside(own_node as usize);
+        let carries = &self.carries[side as usize];
+        let around = beside.iter().chain([&own_node]).map(|n| (part.nodes[*n as usize].position, carries[*n as usize]));
+        let local = Middle::of(around, part.is_round).point();
         let spacing = beside.iter().map(|n| (part.nodes[*n as usize].position - at(best)).norm());
         let reach = spacing.fold(0.0, f64::max);
         let sound = |p: &Vec3| (p - local).norm() < 0.25 * reach && (p - at(best)).norm() < reach;
@@ -278,10 +314,15 @@ impl Reducer {
         let deepest = nodes().min_by(|a, b| view.near.gap[*a].total_cmp(&view.near.gap[*b]))?;
         let gap = |p: &Vec3| gap(holder, target, p);
         let point = if gap(&point) < gap(at(deepest)) + SHALLOWER { point } else { *at(deepest) };
+        let row = view.near.row[best];
+        for axis in 0..6 {
+            let speed = if axis < 3 { row[axis] } else { row[axis] / view.size };
+            self.stopped[2 * axis + usize::from(speed > 0.0)] |= speed.abs() > STOPS;
+        }
         Some(Chosen { number, side, point })
     }
 
-    /// Adds the nodes that would stop each of twelve motions first, nearest first, while there is room.
+    /// Adds the nodes that would stop each of twelve motions first, unless a patch does, nearest first, while there is room.
     fn sentinels(&mut self, view: &View<'_>, most: usize) {
         let mut found: [(f64, usize, usize); 12] = [(f64::INFINITY, 0, 0); 12];
         for index in 0..view.near.len() {
@@ -289,8 +330,7 @@ impl Reducer {
             for axis in 0..6 {
                 let speed = if axis < 3 { row[axis] } else { row[axis] / view.size };
                 let motion = 2 * axis + usize::from(speed > 0.0);
-                // Along an axis that the node hardly sees it stops nothing.
-                let travel = if speed.abs() > 0.05 { gap / speed.abs() } else { f64::INFINITY };
+                let travel = if speed.abs() > SEES { gap / speed.abs() } else { f64::INFINITY };
                 if travel < found[motion].0 {
                     found[motion] = (travel, index, motion);
                 }
@@ -300,6 +340,9 @@ impl Reducer {
         for (travel, index, motion) in found {
             if self.chosen.len() >= most || !travel.is_finite() {
                 return;
+            }
+            if self.stopped[motion] {
+                continue;
             }
             let side = view.near.side[index];
             let Some(part) = view.holder(side).part else { continue };
