@@ -6,6 +6,7 @@
 //!  Request (poses) ──► broad phase ──► feature × surface, both ways ──► merge, thin ──► Reply (candidates)
 //!                      [model]         [contact], [minimum]             [select]
 //!  field: distance models for parts with thousands of nodes                           [field]
+//!  detect: which of them touch                                                         [detect]
 //!  Service: the same function inline, or on its own thread                              [thread]
 //! ```
 //!
@@ -16,6 +17,7 @@ mod candidate;
 mod contact;
 #[cfg(test)]
 mod contact_tests;
+pub mod detect;
 pub mod field;
 mod minimum;
 mod model;
