@@ -12,7 +12,7 @@ use hapticd::geometry::mesh::{MeshSurface, TriMesh};
 use hapticd::geometry::parts::{Body, Bolt, BoreBlock, Facets, Fit, Hand, Nut, Peg, Side, ThreadSpec};
 use hapticd::math::{Pose, Random, Rot, Vec3};
 use std::f64::consts::TAU;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 const PITCH: f64 = 0.005;
 
@@ -78,6 +78,9 @@ fn inserted(share: f64) -> Pose {
 fn around(share: f64) -> Pose {
     inserted(share).inverse()
 }
+
+/// Made once for all tests.
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(cases);
 
 fn cases() -> Vec<Case> {
     let thread_facets = |per_turn| Facets { per_turn, rows: 1 };
@@ -152,16 +155,16 @@ fn no_node_that_a_full_query_finds_is_lost() {
     // Single precision: places are rounded in both ways, each in its own.
     const ROUNDING: f32 = 1e-7;
     let mut random = Random::new(3);
-    for case in cases() {
+    for case in &*CASES {
         let (mut found_all, mut passed_over) = (0, 0);
         // Beyond the band of the models too.
         for margin in [0.0_f32, 3e-4, 2e-3] {
             let mut detector = Detector::new(Arc::clone(&case.nodes), Arc::clone(&case.field), f64::from(margin));
             let mut found = Found::for_nodes(&case.nodes);
             for k in 0..case.poses {
-                let pose = pose(&case, k, &mut random);
+                let pose = pose(case, k, &mut random);
                 detector.detect(&pose, &mut found);
-                let all = full(&case, &pose);
+                let all = full(case, &pose);
                 let mut next = found.touches().iter().peekable();
                 for (node, distance) in (0..).zip(all) {
                     let touch = next.next_if(|t| t.node == node);
@@ -181,7 +184,7 @@ fn no_node_that_a_full_query_finds_is_lost() {
 
 #[test]
 fn the_normal_is_the_gradient_of_the_field() {
-    let case = &cases()[0];
+    let case = &CASES[0];
     let mut detector = Detector::new(Arc::clone(&case.nodes), Arc::clone(&case.field), 2e-4);
     let mut found = Found::for_nodes(&case.nodes);
     let (pose, mut turned) = (screwed(0.4) * Pose::translation(5e-5, 0.0, -8e-5), 0);
@@ -202,11 +205,11 @@ fn the_normal_is_the_gradient_of_the_field() {
 #[test]
 fn a_detector_leaves_the_heap_alone_and_the_deepest_is_the_deepest() {
     let mut random = Random::new(9);
-    for case in cases().into_iter().take(9) {
+    for case in CASES.iter().take(9) {
         let mut detector = Detector::new(Arc::clone(&case.nodes), Arc::clone(&case.field), 2e-4);
         let mut found = Found::for_nodes(&case.nodes);
         for k in 0..10 {
-            let pose = pose(&case, k, &mut random);
+            let pose = pose(case, k, &mut random);
             let before = CALLS.get();
             detector.detect(&pose, &mut found);
             assert_eq!(CALLS.get() - before, 0, "{}", case.name);
@@ -218,7 +221,7 @@ fn a_detector_leaves_the_heap_alone_and_the_deepest_is_the_deepest() {
 
 #[test]
 fn nonsense_finds_nothing_and_does_no_harm() {
-    let case = &cases()[0];
+    let case = &CASES[0];
     let mut detector = Detector::new(Arc::clone(&case.nodes), Arc::clone(&case.field), 1e-3);
     let mut found = Found::for_nodes(&case.nodes);
     detector.detect(&screwed(0.5), &mut found);

@@ -19,6 +19,7 @@ mod contact;
 mod contact_tests;
 pub mod detect;
 pub mod field;
+pub mod gpu;
 mod minimum;
 mod model;
 mod select;

@@ -11,18 +11,25 @@ mod fcl;
 mod pair;
 mod poses;
 
-use super::{BenchError, Options, Record, Report, Summary};
+use super::{BenchError, Better, Options, Record, Report, Summary};
+use crate::collision::detect::{AnyDetector, Event, Wish};
+use crate::collision::field::Baked;
+use crate::collision::gpu::{Gpu, GpuError};
 use crate::geometry::mesh::{LengthUnit, write_obj};
+use crate::math::Pose;
 use crate::shared::realtime::{allowed_cpus, pin_to_cpu, thread_busy_ns};
 use fcl::{Answer, Fcl};
 use pair::{Both, Field, Kind, Pair};
 use poses::Posed;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 const SUITE: &str = "contact";
 /// Poses nearer to touching than this are too close to call, m.
 const CLEAR: f64 = 1e-5;
+/// A graphics processor that takes longer for one answer is given up.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -30,6 +37,8 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 struct Model {
     name: &'static str,
     both: Both,
+    /// The fixed part's, if a graphics processor could have it.
+    baked: Option<Arc<Baked>>,
     /// Milliseconds, for each set of poses.
     ms: Vec<(String, f64)>,
     /// Too slow to be asked in every round.
@@ -53,6 +62,11 @@ pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
     if let Some(Err(error)) = cpu.map(pin_to_cpu) {
         report.remark(&format!("not kept on one processor: {error}"));
     }
+    let gpu = Gpu::open();
+    match &gpu {
+        Ok(gpu) => report.remark(&format!("graphics processor: {}", gpu.name())),
+        Err(error) => report.remark(&error.to_string()),
+    }
     for (pair, mut models) in prepared {
         let poses = match &options.poses {
             Some(file) => poses::read(file, pair.kind).map_err(Failure::from)?,
@@ -62,6 +76,7 @@ pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
         for model in &mut models {
             judge(&pair, model, &poses, &answers, report)?;
             times(&pair, model, &poses, &answers, report)?;
+            probe(&pair, model, &poses, &gpu, report)?;
         }
     }
     Ok(())
@@ -70,16 +85,24 @@ pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
 /// The models, the default one first.
 fn models(pair: &Pair, options: &Options, report: &mut Report) -> Result<Vec<Model>, BenchError> {
     let (moving, fixed) = (&pair.moving, &pair.fixed);
-    let network = |part: &pair::Part, report: &mut Report| -> Result<Field, BenchError> {
-        Ok(Arc::new(part.network(&options.out, report)?))
+    let grids = [moving.grid()?, fixed.grid()?];
+    let networks = [moving.network(&options.out, report)?, fixed.network(&options.out, report)?];
+    let baked = |name, [moving, fixed]: [Arc<Baked>; 2]| {
+        let baked = Some(Arc::clone(&fixed));
+        Model { name, both: pair.both([moving, fixed], 0.0), baked, ms: Vec::new(), slow: false }
     };
-    let networks = [network(moving, report)?, network(fixed, report)?];
-    let model = |name, fields, slow| Model { name, both: pair.both(fields, 0.0), ms: Vec::new(), slow };
+    let exact = |name, fields: [Field; 2]| Model {
+        name,
+        both: pair.both(fields, 0.0),
+        baked: None,
+        ms: Vec::new(),
+        slow: true,
+    };
     Ok(vec![
-        model("grid", [moving.grid()?, fixed.grid()?], false),
-        model("network", networks, false),
-        model("exact", [moving.exact(), fixed.exact()], true),
-        model("mesh", [moving.of_mesh()?, fixed.of_mesh()?], true),
+        baked("grid", grids),
+        baked("network", networks),
+        exact("exact", [moving.exact(), fixed.exact()]),
+        exact("mesh", [moving.of_mesh()?, fixed.of_mesh()?]),
     ])
 }
 
@@ -199,6 +222,29 @@ fn times(
             (Some(own), None) => report.put_summary(SUITE, &name, "ms", &own)?,
             _ => (),
         }
+    }
+    Ok(())
+}
+
+/// Which processor would serve: the moving part's nodes in the model of the fixed one, there and back.
+fn probe(
+    pair: &Pair,
+    model: &Model,
+    poses: &[Posed],
+    gpu: &Result<Arc<Gpu>, GpuError>,
+    report: &mut Report,
+) -> Result<(), BenchError> {
+    let (Some(field), Ok(_)) = (&model.baked, gpu) else { return Ok(()) };
+    let poses: Vec<Pose> = poses.iter().map(|posed| pair.fixed.pose_field_mesh * posed.pose).collect();
+    let (_, event) = AnyDetector::new(&pair.moving.nodes, field, 0.0, Wish::Measured, gpu, &poses, PATIENCE);
+    let name = format!("{}/{}/gpu", pair.kind.name(), model.name);
+    match event {
+        Some(Event::Measured { cpu_s, gpu_s }) => {
+            let record = Record::new(SUITE, &name, "probe", gpu_s * 1e3, "ms");
+            report.put(record.versus("one core", cpu_s * 1e3, Better::Lower))?;
+        }
+        Some(Event::FellBack(error)) => report.remark(&format!("{name}: {error}")),
+        None => (),
     }
     Ok(())
 }

@@ -130,7 +130,7 @@ impl Part {
     }
 
     /// A grid.
-    pub(super) fn grid(&self) -> Result<Field, Failure> {
+    pub(super) fn grid(&self) -> Result<Arc<Baked>, Failure> {
         Ok(Arc::new(bake_grid(&self.source, &GridPlan::profile())?))
     }
 
@@ -141,11 +141,11 @@ impl Part {
     }
 
     /// A network: read from the directory when it is there, else trained, which takes minutes, and kept there.
-    pub(super) fn network(&self, dir: &Path, report: &mut Report) -> Result<Baked, BenchError> {
+    pub(super) fn network(&self, dir: &Path, report: &mut Report) -> Result<Arc<Baked>, BenchError> {
         let path = dir.join(self.name).with_extension("field");
         let hash = self.source.hash(&self.plan);
         if let Some(field) = std::fs::read(&path).ok().and_then(|bytes| Baked::from_bytes(&bytes, &hash).ok()) {
-            return Ok(field);
+            return Ok(Arc::new(field));
         }
         report.remark(&format!("training the network of the {}, once; kept in {}", self.name, path.display()));
         let (field, error) =
@@ -154,7 +154,7 @@ impl Part {
         report.remark(&format!("trained: off by {rms:.2} µm (root mean square), {max:.1} µm at most"));
         std::fs::create_dir_all(dir)?;
         std::fs::write(&path, field.to_bytes())?;
-        Ok(field)
+        Ok(Arc::new(field))
     }
 }
 

@@ -3,7 +3,8 @@
 //! Thread: simulation or collision (no heap after making); made cold.
 
 use super::NodeSet;
-use crate::collision::field::lanes::{Kernel, dispatch, fused};
+use super::nodes::CLUSTER;
+use crate::collision::field::lanes::{Kernel, LANES, dispatch, fused};
 use crate::collision::field::{Answers, DistanceField, Floor, Nodes};
 use crate::math::{Pose, pose_is_sound};
 use nalgebra::Point3;
@@ -49,23 +50,34 @@ impl Found {
     }
 
     /// Empties it and gives it room for `count`.
-    pub(super) fn begin(&mut self, count: usize) {
+    pub(in crate::collision) fn begin(&mut self, count: usize) {
         self.touches.clear();
         self.touches.reserve(count);
     }
 
-    pub(super) fn push(&mut self, touch: Touch) {
+    pub(in crate::collision) fn push(&mut self, touch: Touch) {
         self.touches.push(touch);
     }
 }
 
-/// Nodes on their way through the phases: moved, thinned, asked.
+/// Nodes that may be near, moved into the frame of the field.
 struct Moved {
     count: usize,
     node: Vec<u32>,
     columns: [Vec<f32>; 3],
-    bound: Vec<f32>,
     answers: [Vec<f32>; 4],
+}
+
+impl Moved {
+    #[inline(always)]
+    fn push(&mut self, node: u32, p: [f32; 3]) {
+        let k = self.count;
+        self.node[k] = node;
+        for i in 0..3 {
+            self.columns[i][k] = p[i];
+        }
+        self.count = k + 1;
+    }
 }
 
 /// Finds the nodes of a part that are near another.
@@ -87,7 +99,6 @@ impl Detector {
             count: 0,
             node: vec![0; n],
             columns: [column(), column(), column()],
-            bound: column(),
             answers: [column(), column(), column(), column()],
         };
         Self { floor: field.floor(), nodes, field, margin, moved }
@@ -118,50 +129,29 @@ impl Detector {
         if !pose_is_sound(pose_field_nodes) {
             return;
         }
-        self.place(pose_field_nodes);
-        self.thin();
+        let transform = Transform::new(pose_field_nodes);
+        let limit = (self.margin + ROUNDING) as f32;
+        self.moved.count = 0;
+        match &self.floor {
+            Some(floor) => dispatch(Sieve { nodes: &self.nodes, floor, transform, limit, out: &mut self.moved }),
+            None => self.place(pose_field_nodes, transform),
+        }
         self.ask(out);
     }
 
-    /// Moves the nodes of all clusters that may be near into the frame of the field.
-    fn place(&mut self, pose: &Pose) {
-        let transform = Transform::new(pose);
-        let moved = &mut self.moved;
-        moved.count = 0;
-        for cluster in self.nodes.clusters() {
-            let center = (pose * Point3::from(cluster.center)).coords;
-            if self.field.ball(&center, cluster.radius) > self.margin + ROUNDING {
+    /// Moves the nodes of all clusters whose balls are nearer than the margin.
+    fn place(&mut self, pose: &Pose, transform: Transform) {
+        let (at, clusters) = (self.nodes.positions(), self.nodes.clusters());
+        let centers = clusters.centers();
+        for (k, radius) in clusters.radii.iter().enumerate() {
+            let center = Point3::new(centers.x[k], centers.y[k], centers.z[k]).cast();
+            if self.field.ball(&(pose * center).coords, f64::from(*radius)) > self.margin + ROUNDING {
                 continue;
             }
-            let (from, to) = (cluster.first..cluster.first + cluster.count, moved.count..moved.count + cluster.count);
-            for (to, from) in moved.node[to.clone()].iter_mut().zip(from.clone()) {
-                *to = from as u32;
+            for node in k * CLUSTER..((k + 1) * CLUSTER).min(at.len()) {
+                self.moved.push(node as u32, transform.point([at.x[node], at.y[node], at.z[node]]));
             }
-            let at = self.nodes.positions();
-            let [x, y, z] = &mut moved.columns;
-            let from = Nodes { x: &at.x[from.clone()], y: &at.y[from.clone()], z: &at.z[from] };
-            let to = [&mut x[to.clone()], &mut y[to.clone()], &mut z[to]];
-            dispatch(Move { transform: &transform, from, to });
-            moved.count += cluster.count;
         }
-    }
-
-    /// Leaves out nodes whose bound is beyond the margin.
-    fn thin(&mut self) {
-        let Some(floor) = &self.floor else { return };
-        let moved = &mut self.moved;
-        let n = moved.count;
-        let [x, y, z] = &mut moved.columns;
-        floor.query(&Nodes { x: &x[..n], y: &y[..n], z: &z[..n] }, &mut moved.bound[..n]);
-        let limit = (self.margin + ROUNDING) as f32;
-        let mut kept = 0;
-        for k in 0..n {
-            // Written without a branch: which nodes stay is hard to guess. Nothing is read after it was written over.
-            moved.node[kept] = moved.node[k];
-            (x[kept], y[kept], z[kept]) = (x[k], y[k], z[k]);
-            kept += usize::from(moved.bound[k] <= limit);
-        }
-        moved.count = kept;
     }
 
     /// Asks the field for what is left.
@@ -182,6 +172,7 @@ impl Detector {
 }
 
 /// A pose in single precision: rows of the rotation, each with its shift.
+#[derive(Clone, Copy)]
 struct Transform([[f32; 4]; 3]);
 
 impl Transform {
@@ -190,24 +181,80 @@ impl Transform {
         let row = |i: usize| [rotation[(i, 0)], rotation[(i, 1)], rotation[(i, 2)], shift[i]].map(|x| x as f32);
         Self([row(0), row(1), row(2)])
     }
+
+    fn point(&self, p: [f32; 3]) -> [f32; 3] {
+        let mut rows = [[0.0; LANES]; 3];
+        for i in 0..3 {
+            rows[i][0] = p[i];
+        }
+        self.points::<false>(&rows).map(|row| row[0])
+    }
+
+    #[inline(always)]
+    fn points<const FUSED: bool>(&self, p: &[[f32; LANES]; 3]) -> [[f32; LANES]; 3] {
+        let mut moved = [[0.0; LANES]; 3];
+        for i in 0..3 {
+            let row = self.0[i];
+            for lane in 0..LANES {
+                let sum = fused::<FUSED>(row[2], p[2][lane], row[3]);
+                moved[i][lane] = fused::<FUSED>(row[0], p[0][lane], fused::<FUSED>(row[1], p[1][lane], sum));
+            }
+        }
+        moved
+    }
 }
 
-struct Move<'a> {
-    transform: &'a Transform,
-    from: Nodes<'a>,
-    to: [&'a mut [f32]; 3],
+/// Moves what may be near: clusters by their balls, then nodes by their bounds.
+struct Sieve<'a> {
+    nodes: &'a NodeSet,
+    floor: &'a Floor,
+    transform: Transform,
+    limit: f32,
+    out: &'a mut Moved,
 }
 
-impl Kernel for Move<'_> {
+impl Sieve<'_> {
+    #[inline(always)]
+    fn cluster<const FUSED: bool>(&mut self, cluster: usize) {
+        let at = self.nodes.positions();
+        let last = ((cluster + 1) * CLUSTER).min(at.len());
+        for first in (cluster * CLUSTER..last).step_by(LANES) {
+            let count = LANES.min(last - first);
+            let p = self.transform.points::<FUSED>(&at.lanes(first, count));
+            let bound = self.floor.below::<FUSED>(&p);
+            let mut any = false;
+            for lane in 0..LANES {
+                any |= bound[lane] <= self.limit;
+            }
+            if !any {
+                continue;
+            }
+            for lane in 0..count {
+                if bound[lane] <= self.limit {
+                    self.out.push((first + lane) as u32, [p[0][lane], p[1][lane], p[2][lane]]);
+                }
+            }
+        }
+    }
+}
+
+impl Kernel for Sieve<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let Nodes { x, y, z } = self.from;
-        for (row, to) in self.transform.0.iter().zip(self.to) {
-            for (((to, x), y), z) in to.iter_mut().zip(x).zip(y).zip(z) {
-                let sum = fused::<FUSED>(row[2], *z, row[3]);
-                *to = fused::<FUSED>(row[0], *x, fused::<FUSED>(row[1], *y, sum));
+    fn run<const FUSED: bool>(mut self) {
+        let nodes = self.nodes;
+        let (centers, radii) = (nodes.clusters().centers(), &nodes.clusters().radii);
+        for first in (0..radii.len()).step_by(LANES) {
+            let count = LANES.min(radii.len() - first);
+            let p = self.transform.points::<FUSED>(&centers.lanes(first, count));
+            let mut radius = [0.0; LANES];
+            radius[..count].copy_from_slice(&radii[first..first + count]);
+            let bound = self.floor.below_balls::<FUSED>(&p, &radius);
+            for lane in 0..count {
+                if bound[lane] <= self.limit {
+                    self.cluster::<FUSED>(first + lane);
+                }
             }
         }
     }

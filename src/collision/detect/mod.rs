@@ -14,10 +14,13 @@
 //! ```
 //!
 //! Both bounds are never greater than what the field would say, so exactly the nodes of a full query are found. Contact of
-//! two parts takes two detectors: the nodes of each in the field of the other.
+//! two parts takes two detectors: the nodes of each in the field of the other. [`AnyDetector`] does the same on a graphics
+//! processor where that is faster                                                           [backend]
 
+mod backend;
 mod detector;
 mod nodes;
 
+pub use backend::{AnyDetector, Backend, Event, Wish};
 pub use detector::{Detector, Found, Touch};
 pub use nodes::{NodeSet, SurfaceNode};

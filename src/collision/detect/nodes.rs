@@ -7,7 +7,7 @@ use crate::geometry::mesh::{MeshSurface, Node, Part, SampleSpec, sample_surface}
 use crate::math::Vec3;
 
 /// Most nodes of a cluster.
-const CLUSTER: usize = 32;
+pub(super) const CLUSTER: usize = 32;
 
 /// A point of a part's surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,13 +20,25 @@ pub struct SurfaceNode {
     pub area: f64,
 }
 
-/// A ball around some nodes that follow each other.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cluster {
-    pub(super) first: usize,
-    pub(super) count: usize,
-    pub(super) center: Vec3,
-    pub(super) radius: f64,
+/// Balls around nodes that follow each other: [`CLUSTER`] in each but the last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clusters {
+    centers: [Vec<f32>; 3],
+    pub(super) radii: Vec<f32>,
+}
+
+impl Clusters {
+    fn push(&mut self, center: &Vec3, radius: f64) {
+        for (column, x) in self.centers.iter_mut().zip(center.iter()) {
+            column.push(*x as f32);
+        }
+        self.radii.push(radius as f32);
+    }
+
+    pub(super) fn centers(&self) -> Nodes<'_> {
+        let [x, y, z] = &self.centers;
+        Nodes { x, y, z }
+    }
 }
 
 /// Nodes of a part, in an order of its own.
@@ -36,7 +48,7 @@ pub struct NodeSet {
     nodes: Vec<SurfaceNode>,
     /// For each node its place in the list it came from.
     sources: Vec<u32>,
-    clusters: Vec<Cluster>,
+    clusters: Clusters,
 }
 
 impl NodeSet {
@@ -45,8 +57,8 @@ impl NodeSet {
     pub fn new(nodes: &[SurfaceNode]) -> Self {
         let finite = |n: &SurfaceNode| n.position.iter().chain(n.normal.iter()).all(|x| x.is_finite());
         let mut order: Vec<u32> = (0..).zip(nodes).filter(|(_, n)| finite(n)).map(|(k, _)| k).collect();
-        let mut clusters = Vec::new();
-        split(nodes, &mut order, 0, &mut clusters);
+        let mut clusters = Clusters::default();
+        split(nodes, &mut order, &mut clusters);
         let sorted: Vec<SurfaceNode> = order.iter().map(|k| nodes[*k as usize]).collect();
         let column = |i: usize| sorted.iter().map(|n| n.position[i] as f32).collect();
         Self { columns: [column(0), column(1), column(2)], nodes: sorted, sources: order, clusters }
@@ -103,13 +115,13 @@ impl NodeSet {
         Nodes { x, y, z }
     }
 
-    pub(super) fn clusters(&self) -> &[Cluster] {
+    pub(super) fn clusters(&self) -> &Clusters {
         &self.clusters
     }
 }
 
-/// Halves a range of nodes across its longest side until it is small enough. `first` is where it begins.
-fn split(nodes: &[SurfaceNode], order: &mut [u32], first: usize, out: &mut Vec<Cluster>) {
+/// Halves a range of nodes across its longest side until it is small enough, at whole clusters.
+fn split(nodes: &[SurfaceNode], order: &mut [u32], out: &mut Clusters) {
     if order.is_empty() {
         return;
     }
@@ -121,17 +133,17 @@ fn split(nodes: &[SurfaceNode], order: &mut [u32], first: usize, out: &mut Vec<C
     }
     if order.len() <= CLUSTER {
         let center = 0.5 * (low + high);
-        // Positions are rounded to single precision, and so a little outside.
+        // Positions and centre are rounded to single precision, and so a little outside.
         let rounding = 1e-6 * (center.norm() + (high - low).norm());
         let radius = order.iter().map(|k| (position(k) - center).norm()).fold(0.0, f64::max) + rounding;
-        out.push(Cluster { first, count: order.len(), center, radius });
+        out.push(&center, radius);
         return;
     }
     let axis = (high - low).imax();
-    let half = order.len() / 2;
+    let half = (order.len() / 2).next_multiple_of(CLUSTER);
     // Equal coordinates keep their order, so that equal lists give equal sets.
     order.select_nth_unstable_by(half, |a, b| position(a)[axis].total_cmp(&position(b)[axis]).then(a.cmp(b)));
     let (lower, upper) = order.split_at_mut(half);
-    split(nodes, lower, first, out);
-    split(nodes, upper, first + half, out);
+    split(nodes, lower, out);
+    split(nodes, upper, out);
 }

@@ -175,17 +175,17 @@ impl DistanceField for Baked {
     /// The greater of what cuts and model say. A model that is off by `e` from a distance gives at least that of the
     /// centre less the radius and `2 e` anywhere in the ball; but beyond the band it may say as little as the band.
     fn ball(&self, center: &Vec3, radius: f64) -> f64 {
-        let r = center.x.hypot(center.y);
+        let r = (center.x * center.x + center.y * center.y).sqrt();
         let cuts = self.cuts.iter().map(|c| c.value(center, r) - c.steepness() * radius);
         let at = self.symmetry.coordinates(center);
-        let value = self.model_value(&at).0;
         let model = match &self.model {
-            Model::Profile(grid) => value - radius - 2.0 * grid.reserve(),
-            Model::Space(grid) => value - radius - 2.0 * grid.reserve(),
-            // Of a network it is only known that a point outside of its box is on the side of its centre.
+            Model::Profile(grid) => grid.value(&[at[0], at[1]]).0 - radius - 2.0 * grid.reserve(),
+            Model::Space(grid) => grid.value(&at).0 - radius - 2.0 * grid.reserve(),
+            // Of a network it is only known that what lies outside of its box is on the side of its centre.
             Model::Network(network) => {
-                let beyond = network.input().outside(&at).map_or(0.0, |(bound, _)| bound - network.input().clearance);
-                if beyond > radius { value - radius } else { f64::NEG_INFINITY }
+                let input = network.input();
+                let outside = input.outside(&at).filter(|(bound, _)| bound - input.clearance > radius);
+                outside.map_or(f64::NEG_INFINITY, |(bound, _)| bound - radius)
             }
         };
         cuts.fold(model.min(self.band), f64::max)

@@ -41,7 +41,7 @@ impl Symmetry {
     }
 
     /// Way along z per radian, with its sign; zero where there is no helix.
-    pub(super) fn lead(&self) -> f64 {
+    pub(in crate::collision) fn lead(&self) -> f64 {
         match *self {
             Self::Helical { pitch, hand: Hand::Right } => pitch / TAU,
             Self::Helical { pitch, hand: Hand::Left } => -pitch / TAU,
@@ -99,7 +99,7 @@ impl Symmetry {
 }
 
 /// Odd coefficients of the arc tangent on [0, 1], from the first power up: off by 7e-8 at most (Remez).
-const ATAN: [f32; 8] = [
+pub(in crate::collision) const ATAN: [f32; 8] = [
     0.999_999_34,
     -0.333_298_6,
     0.199_465_66,
@@ -119,11 +119,14 @@ pub(super) struct Turn {
 }
 
 impl Turn {
+    /// Of a solid of revolution.
+    pub(super) const ROUND: Self = Self { lead: 0.0, pitch: 0.0 };
+
     /// None for a part without symmetry.
     pub(super) fn new(symmetry: &Symmetry) -> Option<Self> {
         match *symmetry {
             Symmetry::None => None,
-            Symmetry::Round => Some(Self { lead: 0.0, pitch: 0.0 }),
+            Symmetry::Round => Some(Self::ROUND),
             Symmetry::Helical { pitch, .. } => Some(Self { lead: symmetry.lead() as f32, pitch: pitch as f32 }),
         }
     }

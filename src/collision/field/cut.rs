@@ -45,7 +45,7 @@ impl Cut {
 }
 
 /// The cut as a batch wants it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct FlatCut {
     pub(super) radial: f32,
     pub(super) normal: [f32; 3],
@@ -55,8 +55,8 @@ pub(super) struct FlatCut {
 impl Cut {
     #[inline(always)]
     pub(super) fn flat(&self) -> FlatCut {
-        let normal = self.normal.map(|x| x as f32);
-        FlatCut { radial: self.radial as f32, normal, offset: self.offset as f32 }
+        let [x, y, z] = self.normal;
+        FlatCut { radial: self.radial as f32, normal: [x as f32, y as f32, z as f32], offset: self.offset as f32 }
     }
 
     /// Most by which the value can change over a way of one.

@@ -17,14 +17,14 @@
 //! derivatives costs `h²/16` times them, 0.2 µm on a cylinder of 24 mm with `h` = 0.25 mm, and saves half of the memory.
 
 /// Nodes along the side of a block.
-const NODES: usize = 8;
+pub(in crate::collision) const NODES: usize = 8;
 /// Cells along it.
 const CELLS: usize = NODES - 1;
 /// Most blocks of an index, and most nodes, that are made or read: 1 GB.
 const BLOCKS_MAX: usize = 1 << 24;
 const NODES_MAX: usize = 1 << 26;
 /// Mark of a block without nodes.
-const NO_NODES: u32 = u32::MAX;
+pub(in crate::collision) const NO_NODES: u32 = u32::MAX;
 
 /// Distance at a node, m, and its derivatives by up to three coordinates.
 pub type NodeValue = [f32; 4];
@@ -59,17 +59,17 @@ pub enum GridError {
 /// A grid of blocks in `D` coordinates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockGrid<const D: usize> {
-    pub(super) low: [f64; D],
+    pub(in crate::collision) low: [f64; D],
     /// Size of a cell.
-    pub(super) step: [f64; D],
+    pub(in crate::collision) step: [f64; D],
     /// Blocks along each side.
-    pub(super) counts: [usize; D],
-    pub(super) clearance: f64,
+    pub(in crate::collision) counts: [usize; D],
+    pub(in crate::collision) clearance: f64,
     /// For each block the number of its nodes in `nodes`, in blocks.
-    pub(super) index: Vec<u32>,
+    pub(in crate::collision) index: Vec<u32>,
     /// For each block the value at its centre.
-    pub(super) centers: Vec<NodeValue>,
-    pub(super) nodes: Vec<NodeValue>,
+    pub(in crate::collision) centers: Vec<NodeValue>,
+    pub(in crate::collision) nodes: Vec<NodeValue>,
 }
 
 impl<const D: usize> BlockGrid<D> {

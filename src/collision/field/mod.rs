@@ -32,12 +32,14 @@ mod profile;
 mod revolved;
 
 pub use baked::{Baked, Model};
+pub(super) use coordinates::ATAN;
 pub use coordinates::Symmetry;
 pub use cut::Cut;
 pub use exact::Exact;
 pub use file::{FileError, SourceHash};
 pub use floor::Floor;
 pub use grid::{BlockGrid, GridError, GridSpec, NodeValue};
+pub(super) use grid::{NO_NODES, NODES as GRID_NODES};
 pub(crate) use network::PARAMETERS;
 pub use network::{FEATURES, Input, Network, WIDTH};
 pub use revolved::Revolved;
@@ -93,16 +95,18 @@ impl Nodes<'_> {
 
     /// Some points beside each other; where there are fewer than lanes, the last one stands for the missing.
     #[inline(always)]
-    fn lanes(&self, first: usize, count: usize) -> [[f32; lanes::LANES]; 3] {
-        [self.x, self.y, self.z].map(|from| {
+    pub(super) fn lanes(&self, first: usize, count: usize) -> [[f32; lanes::LANES]; 3] {
+        let mut rows = [[0.0; lanes::LANES]; 3];
+        for (row, from) in rows.iter_mut().zip([self.x, self.y, self.z]) {
             let from = &from[first..first + count];
             if let Some(whole) = from.first_chunk() {
-                return *whole;
+                *row = *whole;
+            } else if let Some(last) = from.last() {
+                *row = [*last; lanes::LANES];
+                row[..count].copy_from_slice(from);
             }
-            let mut row = [from.last().copied().unwrap_or(0.0); lanes::LANES];
-            row[..count].copy_from_slice(from);
-            row
-        })
+        }
+        rows
     }
 
     /// Point `k`.
