@@ -7,6 +7,7 @@
 //! rather than means, ratios rather than times, and a peer runs in the same run, taking turns with ours.
 
 pub mod assembly;
+pub mod contact;
 mod cyclictest;
 pub mod jitter;
 mod load;
@@ -38,11 +39,24 @@ pub struct Options {
     pub seed: u64,
     /// Directory for tables and plots.
     pub out: std::path::PathBuf,
+    /// Poses for the contact suite; without, it makes its own.
+    pub poses: Option<std::path::PathBuf>,
+    /// A Python that has the peer of the contact suite.
+    pub peer_python: Option<std::path::PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seconds: 10.0, rounds: 5, priority: 80, cpu: None, seed: 1, out: "bench-results".into() }
+        Self {
+            seconds: 10.0,
+            rounds: 5,
+            priority: 80,
+            cpu: None,
+            seed: 1,
+            out: "bench-results".into(),
+            poses: None,
+            peer_python: None,
+        }
     }
 }
 
@@ -120,6 +134,16 @@ pub const SUITES: &[Suite] = &[
         name: "solver",
         about: "contact problems of up to 32 contacts and a million to one in mass, beside projected Gauss–Seidel",
         run: solver::run,
+    },
+    Suite {
+        name: "assembly",
+        about: "a nut driven on, a peg pushed in, a thread turned under load: penetration, jitter, time of a step",
+        run: assembly::run_suite,
+    },
+    Suite {
+        name: "contact",
+        about: "from a pose to all contacts of nut and bolt, peg and bore: distance models beside FCL",
+        run: contact::run,
     },
     Suite {
         name: "telemetry",

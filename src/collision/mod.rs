@@ -5,7 +5,8 @@
 //! ```text
 //!  Request (poses) ──► broad phase ──► feature × surface, both ways ──► merge, thin ──► Reply (candidates)
 //!                      [model]         [contact], [minimum]             [select]
-//!                      nodes × distance model, both ways ──► reduce    [parts], [field]
+//!                      nodes × distance model, both ways ──► reduce
+//!                      [detect], [field], [gpu]              [parts]
 //!  Service: the same function inline, or on its own thread                              [thread]
 //! ```
 //!
@@ -16,7 +17,9 @@ mod candidate;
 mod contact;
 #[cfg(test)]
 mod contact_tests;
+pub mod detect;
 pub mod field;
+pub mod gpu;
 mod minimum;
 mod model;
 mod parts;

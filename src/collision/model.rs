@@ -6,8 +6,10 @@
 //! tighter than boxes (a long plate beside a peg) and as cheap, and the scenes have tens of shapes, not thousands.
 
 use super::contact::identity;
+use super::detect::{Event, Wish};
 use super::field::Baked;
-use super::parts::{Holder, Near, Outlook, Reducer, Reduction, Touch, View, Way};
+use super::gpu::{Gpu, GpuError};
+use super::parts::{Eyes, Holder, Near, Outlook, Reducer, Reduction, Touch, View, Way};
 use super::{Candidate, Candidates, Placed, Side, collide};
 use crate::geometry::{BoundingSphere, Features, Part, Shape, ShapeError, Surface};
 use crate::math::{Pose, Vec3, pose_is_sound};
@@ -149,12 +151,18 @@ pub struct CollisionModel {
     most: usize,
 }
 
-/// What one who looks keeps from look to look.
-#[derive(Clone, Debug, Default)]
+/// What one who looks keeps from look to look. Made by [`CollisionModel::memory`].
 pub struct Memory {
     near: Near,
     /// By pair.
-    reducers: Vec<Reducer>,
+    pairs: Vec<PairMemory>,
+}
+
+#[derive(Default)]
+struct PairMemory {
+    /// Nodes of A in the field of B, and of B in the field of A.
+    eyes: [Option<Eyes>; 2],
+    reducer: Reducer,
 }
 
 /// Most contacts of a pair of which one is a part, unless asked otherwise.
@@ -227,10 +235,29 @@ impl CollisionModel {
         self.margin
     }
 
+    /// A new memory. Cold. With a wish for anything but the CPU, graphics processors are looked for; which one serves is logged.
+    #[must_use]
+    pub fn memory(&self, wish: Wish) -> Memory {
+        let mut gpu = None;
+        let pairs = self.pairs.iter().map(|pair| {
+            let (a, b) = (&self.colliders[usize::from(pair.a)], &self.colliders[usize::from(pair.b)]);
+            let mut eyes = |own: &Prepared, other: &Prepared| {
+                let (part, field) = (own.collider.part()?, other.collider.field.as_ref()?);
+                let unwanted = || Err(GpuError::NoAdapter("none was asked for".into()));
+                let gpu = gpu.get_or_insert_with(|| if wish == Wish::Cpu { unwanted() } else { Gpu::open() });
+                let (eyes, event) = Eyes::new(part, field, self.margin, wish, gpu);
+                tell(event.as_ref());
+                Some(eyes)
+            };
+            PairMemory { eyes: [eyes(a, b), eyes(b, a)], reducer: Reducer::default() }
+        });
+        Memory { pairs: pairs.collect(), near: Near::default() }
+    }
+
     /// One look: the candidates of all pairs at the poses of `request`. Deterministic: equal requests in equal order, with a
     /// memory that was new at first, give equal replies.
     pub fn look(&self, request: &Request, memory: &mut Memory, reply: &mut Reply) {
-        memory.reducers.resize_with(self.pairs.len(), Reducer::default);
+        debug_assert_eq!(memory.pairs.len(), self.pairs.len(), "a memory of another model");
         reply.stamp = request.stamp;
         reply.candidates.clear();
         reply.unsound = 0;
@@ -265,12 +292,13 @@ impl CollisionModel {
         let outlook = |body: u16| &request.outlooks[usize::from(body)];
         let (holder_a, holder_b) = (a.holder(pose(body_a)), b.holder(pose(body_b)));
         let origin = pose(body_a).translation.vector;
-        let near = &mut memory.near;
-        near.find(&holder_a, &holder_b, &origin, self.margin);
+        let Memory { near, pairs } = memory;
+        let PairMemory { eyes, reducer } = &mut pairs[index];
+        tell(near.find([&holder_a, &holder_b], eyes, &origin, self.margin).as_ref());
         let way = Way::of((pose(body_a), outlook(body_a)), (pose(body_b), outlook(body_b)));
         let size = a.ball.radius.min(b.ball.radius);
         let view = View { near, way: &way, a: &holder_a, b: &holder_b, origin: &origin, size };
-        let chosen = memory.reducers[index].choose(&view, self.reduction, self.most);
+        let chosen = reducer.choose(&view, self.reduction, self.most);
         out.thinned += view.near.len().saturating_sub(chosen.len()) as u32;
         let (to_a, to_b) = (pose(body_a).inverse(), pose(body_b).inverse());
         let within = |to: &Pose, p: &Vec3| to.rotation * p + to.translation.vector;
@@ -318,12 +346,27 @@ impl CollisionModel {
     }
 }
 
+/// Logs which processor detects, or that one was lost.
+fn tell(event: Option<&Event>) {
+    match event {
+        None => {}
+        Some(Event::Measured { cpu_s, gpu_s }) => {
+            let faster = if cpu_s <= gpu_s { "the CPU" } else { "the graphics processor" };
+            tracing::info!(
+                "contacts are found by {faster}: {:.0} us on one core, {:.0} us on the graphics processor",
+                cpu_s * 1e6,
+                gpu_s * 1e6
+            );
+        }
+        Some(Event::FellBack(error)) => tracing::warn!("contacts are found by the CPU: {error}"),
+    }
+}
+
 impl Prepared {
     fn holder(&self, pose_world_body: &Pose) -> Holder<'_> {
         Holder {
             part: self.collider.part(),
             surface: &self.collider.shape,
-            field: self.collider.field.as_deref(),
             pose: pose_world_body * self.collider.pose_body_shape,
         }
     }
@@ -379,7 +422,7 @@ mod tests {
         let mut request = Request::new();
         request.poses[5].translation.vector.x = f64::NAN;
         let mut reply = Reply::new();
-        model.look(&request, &mut Memory::default(), &mut reply);
+        model.look(&request, &mut model.memory(Wish::Cpu), &mut reply);
         assert_eq!((reply.unsound, reply.candidates.as_slice().len()), (1 << 5, 0));
     }
 
@@ -399,7 +442,7 @@ mod tests {
             let mut request = Request::new();
             request.poses[1] = pose;
             let mut reply = Reply::new();
-            model.look(&request, &mut Memory::default(), &mut reply);
+            model.look(&request, &mut model.memory(Wish::Cpu), &mut reply);
             let mut all = Candidates::new();
             let [a, b] = [0, 1].map(|k: usize| model.colliders[k].placed(&request));
             collide(0, &a, &b, 0.01, &mut all);

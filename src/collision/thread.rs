@@ -8,6 +8,7 @@
 //! waking takes no lock that the worker could hold). Considered and dropped: a bounded channel, which makes a full queue
 //! a case of its own; and a worker polling by the clock, which adds up to a period of age.
 
+use super::detect::Wish;
 use super::{CollisionModel, Memory, Reply, Request};
 use crate::shared::{LatestReader, LatestWriter, latest};
 use std::sync::Arc;
@@ -53,7 +54,8 @@ impl Service {
     /// Looks in the call itself.
     #[must_use]
     pub fn inline(model: CollisionModel) -> Self {
-        Self::Inline { model: Arc::new(model), memory: Memory::default(), reply: Box::new(Reply::new()) }
+        // On the CPU alone: equal requests give equal replies on every machine.
+        Self::Inline { memory: model.memory(Wish::Cpu), model: Arc::new(model), reply: Box::new(Reply::new()) }
     }
 
     /// Looks on a thread of its own. When its newest reply is older than `stale_after_ns` (by the stamps of the
@@ -64,7 +66,7 @@ impl Service {
     pub fn threaded(model: CollisionModel, stale_after_ns: u64) -> std::io::Result<Self> {
         let model = Arc::new(model);
         let worker_model = Arc::clone(&model);
-        let mut memory = Memory::default();
+        let mut memory = model.memory(Wish::Measured);
         let look = move |request: &Request, reply: &mut Reply| worker_model.look(request, &mut memory, reply);
         Ok(Self::Threaded(Box::new(Threaded::start(model, stale_after_ns, look)?)))
     }
@@ -116,13 +118,13 @@ impl Threaded {
             }
         })?;
         Ok(Self {
-            model,
             requests,
             replies,
             stop,
             worker: Some(worker),
             own: Box::new(Reply::new()),
-            memory: Memory::default(),
+            memory: model.memory(Wish::Cpu),
+            model,
             first_request_ns: None,
             stale_after_ns,
             fell_back: false,
@@ -242,7 +244,7 @@ mod tests {
             if std::mem::take(&mut waiting) {
                 opened.recv().expect("the test opens the gate");
             }
-            inner.look(request, &mut Memory::default(), reply);
+            inner.look(request, &mut inner.memory(Wish::Cpu), reply);
         };
         let started = Threaded::start(Arc::new(model()), 5_000_000, look).expect("a thread can be had");
         let mut service = Service::Threaded(Box::new(started));

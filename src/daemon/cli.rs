@@ -215,6 +215,12 @@ struct BenchArgs {
     /// Directory for tables and plots
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Poses for the suite `contact`, with `meshes` beside the file (docs/benchmarks.md); without, it makes its own
+    #[arg(long, value_name = "FILE")]
+    poses: Option<PathBuf>,
+    /// A Python with python-fcl, to compare the suite `contact` with FCL
+    #[arg(long, value_name = "PATH")]
+    peer_python: Option<PathBuf>,
 }
 
 fn skill(text: &str) -> Result<Skill, String> {
@@ -332,6 +338,8 @@ fn measure(args: &BenchArgs) -> Result<ExitCode, Failure> {
     options.rounds = args.rounds.unwrap_or(options.rounds);
     options.seed = args.seed.unwrap_or(options.seed);
     options.out = args.out.clone().unwrap_or(options.out);
+    options.poses.clone_from(&args.poses);
+    options.peer_python.clone_from(&args.peer_python);
     let format = if args.json { bench::Format::JsonLines } else { bench::Format::Table };
     let mut report = bench::Report::on_terminal(format);
     bench::run(suite, &options, &mut report)?;

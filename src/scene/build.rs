@@ -9,6 +9,7 @@
 use super::overlap::overlap_m;
 use super::spec::{SceneSpec, Weight};
 use super::task::{Condition, Goal, TaskWatcher};
+use crate::collision::Reduction;
 use crate::device::operator::{Action, Phase, Script, Skill, Until};
 use crate::device::{DeviceSpec, Limits};
 use crate::files::{Problem, Problems, Report};
@@ -93,6 +94,7 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
         rate_hz: spec.simulation_hz,
         margin_m,
         collision_thread: spec.collision_thread,
+        reduction: Reduction::default(),
         solver: Settings::default(),
     };
     let haptic = HapticModel {

@@ -12,6 +12,9 @@ use crate::mechanism::pmi::{Coriolis, Gravity, RigidBody, RigidStep};
 use crate::mechanism::{Block, MechanismSnapshot};
 use crate::shared::{MonoNs, NS_PER_S, SceneView, Stamp, ToolSample};
 
+/// Most contacts of a pair of parts.
+const CONTACTS_OF_PARTS: usize = 12;
+
 /// Index of the tool among the movers; body `i` of the model is mover `i + 1`.
 pub(super) const TOOL: usize = 0;
 
@@ -307,7 +310,8 @@ fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
     let is_fixed =
         |body: u16| usize::from(body) != TOOL && matches!(model.bodies[usize::from(body) - 1].motion, Motion::Fixed);
     let pairs = CollisionModel::every_pair(&colliders, is_fixed);
-    CollisionModel::new(&colliders, pairs, model.margin_m)
+    let made = CollisionModel::new(&colliders, pairs, model.margin_m)?;
+    Ok(made.reducing(model.reduction, CONTACTS_OF_PARTS))
 }
 
 /// An empty snapshot in a box, for those who drive steps.

@@ -2,6 +2,7 @@
 //!
 //! Thread: any (plain data, made by `scene`).
 
+use crate::collision::Reduction;
 use crate::collision::field::Baked;
 use crate::geometry::Shape;
 use crate::math::{Pose, Vec3};
@@ -84,6 +85,8 @@ pub struct SimModel {
     pub margin_m: f64,
     /// Look for contacts on a thread of its own when run with threads.
     pub collision_thread: bool,
+    /// How the nodes of parts become contacts.
+    pub reduction: Reduction,
     /// Bounds of the solve.
     pub solver: Settings,
 }

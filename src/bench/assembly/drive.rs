@@ -5,6 +5,7 @@
 //! The tasks are those that other engines were measured on: density 7850 kg/m³, friction 0.1, no gravity, steps of 1 ms.
 
 use crate::bake::{Design, DesignError, Ready};
+use crate::collision::Reduction;
 use crate::geometry::parts::{Body, Bolt, BoreBlock, Facets, Fit, Hand, Nut, Peg, Side, ThreadSpec};
 use crate::geometry::{Part, Shape, Sphere, Surface};
 use crate::math::{Pose, Rot, Twist, Vec3, join, split};
@@ -30,6 +31,8 @@ pub struct Assembly {
     pub start: Pose,
     /// Friction between the two.
     pub friction: f64,
+    /// How nodes become contacts.
+    pub reduction: Reduction,
 }
 
 /// A bolt and a nut with the same thread.
@@ -87,6 +90,7 @@ impl ThreadPair {
             moving: Design::Nut(self.nut()?).ready(self.facets[1])?,
             start: Pose::from_parts(Vec3::new(0.0, 0.0, z).into(), Rot::from_axis_angle(&Vec3::z_axis(), angle)),
             friction,
+            reduction: Reduction::default(),
         })
     }
 }
@@ -104,6 +108,7 @@ pub fn peg_in_hole(friction: f64) -> Result<Assembly, DesignError> {
         moving: Design::Peg(peg).ready(Facets { per_turn: 79, rows: 30 })?,
         start: Pose::translation(0.0, 0.0, -0.02),
         friction,
+        reduction: Reduction::default(),
     })
 }
 
@@ -156,6 +161,7 @@ impl Drive {
             rate_hz: 1.0 / step_s,
             margin_m: 1.5e-4,
             collision_thread: false,
+            reduction: assembly.reduction,
             solver: Settings::default(),
         };
         let data = SimData::new(&model).ok()?;

@@ -5,9 +5,11 @@
 //! The distance is the greater of the model's and those of the cuts: exact inside and where a face is nearest, too small
 //! beyond a rim, never too large by more than the model's error.
 
+use super::coordinates::Turn;
 use super::cut::farthest;
-use super::lanes::LANES;
-use super::{Answers, BlockGrid, Cut, Distance, DistanceField, FEATURES, Network, Nodes, SourceHash, Symmetry};
+use super::lanes::{LANES, dispatch};
+use super::profile::ProfileQuery;
+use super::{Answers, BlockGrid, Cut, Distance, DistanceField, FEATURES, Floor, Network, Nodes, SourceHash, Symmetry};
 use crate::geometry::Aabb;
 use crate::math::Vec3;
 
@@ -162,9 +164,35 @@ impl DistanceField for Baked {
         if let Model::Network(network) = &self.model {
             return self.query_network(network, nodes, within, out);
         }
+        if let (Model::Profile(grid), Some(turn)) = (&self.model, Turn::new(&self.symmetry)) {
+            return dispatch(ProfileQuery { field: self, grid, turn, nodes, within, out });
+        }
         for k in 0..nodes.len().min(out.room()) {
             out.set(k, &self.distance(&nodes.point(k)));
         }
+    }
+
+    /// The greater of what cuts and model say. A model that is off by `e` from a distance gives at least that of the
+    /// centre less the radius and `2 e` anywhere in the ball; but beyond the band it may say as little as the band.
+    fn ball(&self, center: &Vec3, radius: f64) -> f64 {
+        let r = (center.x * center.x + center.y * center.y).sqrt();
+        let cuts = self.cuts.iter().map(|c| c.value(center, r) - c.steepness() * radius);
+        let at = self.symmetry.coordinates(center);
+        let model = match &self.model {
+            Model::Profile(grid) => grid.value(&[at[0], at[1]]).0 - radius - 2.0 * grid.reserve(),
+            Model::Space(grid) => grid.value(&at).0 - radius - 2.0 * grid.reserve(),
+            // Of a network it is only known that what lies outside of its box is on the side of its centre.
+            Model::Network(network) => {
+                let input = network.input();
+                let outside = input.outside(&at).filter(|(bound, _)| bound - input.clearance > radius);
+                outside.map_or(f64::NEG_INFINITY, |(bound, _)| bound - radius)
+            }
+        };
+        cuts.fold(model.min(self.band), f64::max)
+    }
+
+    fn floor(&self) -> Option<Floor> {
+        Floor::new(self)
     }
 
     fn bounds(&self) -> Aabb {

@@ -3,6 +3,7 @@
 //! Thread: simulation or collision (no heap).
 
 use super::Distance;
+use super::lanes::fused;
 use crate::math::Vec3;
 
 /// The half of space where `radial r + normal · p ≤ offset`: what a part keeps.
@@ -40,6 +41,40 @@ impl Cut {
     fn gradient(&self, p: &Vec3, r: f64) -> Vec3 {
         let out = if r > 1e-12 { Vec3::new(p.x / r, p.y / r, 0.0) } else { Vec3::x() };
         out * self.radial + Vec3::from(self.normal)
+    }
+}
+
+/// The cut as a batch wants it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlatCut {
+    pub(super) radial: f32,
+    pub(super) normal: [f32; 3],
+    offset: f32,
+}
+
+impl Cut {
+    #[inline(always)]
+    pub(super) fn flat(&self) -> FlatCut {
+        let [x, y, z] = self.normal;
+        FlatCut { radial: self.radial as f32, normal: [x as f32, y as f32, z as f32], offset: self.offset as f32 }
+    }
+
+    /// Most by which the value can change over a way of one.
+    pub(super) fn steepness(&self) -> f64 {
+        let [x, y, z] = self.normal;
+        (self.radial.abs() + x.hypot(y)).hypot(z)
+    }
+}
+
+impl FlatCut {
+    /// [`Cut::value`] of one of many points.
+    #[inline(always)]
+    pub(super) fn value<const FUSED: bool>(&self, p: [f32; 3], r: f32) -> f32 {
+        let mut sum = fused::<FUSED>(self.radial, r, -self.offset);
+        for i in 0..3 {
+            sum = fused::<FUSED>(self.normal[i], p[i], sum);
+        }
+        sum
     }
 }
 

@@ -17,14 +17,14 @@
 //! derivatives costs `h²/16` times them, 0.2 µm on a cylinder of 24 mm with `h` = 0.25 mm, and saves half of the memory.
 
 /// Nodes along the side of a block.
-const NODES: usize = 8;
+pub(in crate::collision) const NODES: usize = 8;
 /// Cells along it.
 const CELLS: usize = NODES - 1;
 /// Most blocks of an index, and most nodes, that are made or read: 1 GB.
 const BLOCKS_MAX: usize = 1 << 24;
 const NODES_MAX: usize = 1 << 26;
 /// Mark of a block without nodes.
-const NO_NODES: u32 = u32::MAX;
+pub(in crate::collision) const NO_NODES: u32 = u32::MAX;
 
 /// Distance at a node, m, and its derivatives by up to three coordinates.
 pub type NodeValue = [f32; 4];
@@ -59,17 +59,17 @@ pub enum GridError {
 /// A grid of blocks in `D` coordinates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockGrid<const D: usize> {
-    pub(super) low: [f64; D],
+    pub(in crate::collision) low: [f64; D],
     /// Size of a cell.
-    pub(super) step: [f64; D],
+    pub(in crate::collision) step: [f64; D],
     /// Blocks along each side.
-    pub(super) counts: [usize; D],
-    pub(super) clearance: f64,
+    pub(in crate::collision) counts: [usize; D],
+    pub(in crate::collision) clearance: f64,
     /// For each block the number of its nodes in `nodes`, in blocks.
-    pub(super) index: Vec<u32>,
+    pub(in crate::collision) index: Vec<u32>,
     /// For each block the value at its centre.
-    pub(super) centers: Vec<NodeValue>,
-    pub(super) nodes: Vec<NodeValue>,
+    pub(in crate::collision) centers: Vec<NodeValue>,
+    pub(in crate::collision) nodes: Vec<NodeValue>,
 }
 
 impl<const D: usize> BlockGrid<D> {
@@ -160,6 +160,17 @@ impl<const D: usize> BlockGrid<D> {
             && self.nodes.iter().chain(&self.centers).all(finite)
     }
 
+    /// Cells along side `i`.
+    pub(super) fn cells(&self, i: usize) -> usize {
+        self.counts[i] * CELLS
+    }
+
+    /// How far the interpolant can be from any distance that has its values and slopes at the nodes: the corners of a
+    /// cell are at most its diagonal away, and `K` is at most a quarter of it.
+    pub(super) fn reserve(&self) -> f64 {
+        1.25 * self.step.iter().map(|h| h * h).sum::<f64>().sqrt()
+    }
+
     /// Distance and derivatives at a place. Outside of the band a bound: never farther from zero than the true distance.
     #[must_use]
     pub fn value(&self, at: &[f64; D]) -> (f64, [f64; D]) {
@@ -243,6 +254,49 @@ impl<const D: usize> BlockGrid<D> {
             }
         }
         (value, slopes)
+    }
+}
+
+impl BlockGrid<2> {
+    /// What the corners of a cell keep, the first coordinate changing first; none in a block without nodes.
+    #[inline(always)]
+    pub(super) fn corners(&self, cell: [usize; 2]) -> Option<[&NodeValue; 4]> {
+        let block = cell[0] / CELLS + cell[1] / CELLS * self.counts[0];
+        let start = match *self.index.get(block)? {
+            NO_NODES => return None,
+            k => k as usize * NODES * NODES + cell[0] % CELLS + cell[1] % CELLS * NODES,
+        };
+        let near = self.nodes.get(start..start + NODES + 2)?;
+        Some([&near[0], &near[1], &near[NODES], &near[NODES + 1]])
+    }
+
+    /// A bound of what [`BlockGrid::value`] gives in a cell: value at its low corner and change over each side of it. In a
+    /// block with nodes the surface between four corners lies within the hull of its control points (Bézier), so the
+    /// plane is pushed down to the lowest of them; elsewhere the cone of the bound is lowest at a corner.
+    pub(super) fn plane_below(&self, cell: [usize; 2]) -> [f64; 3] {
+        let Some(corners) = self.corners(cell) else {
+            let block = cell[0] / CELLS + cell[1] / CELLS * self.counts[0];
+            let corner = |k: usize| {
+                let at = [k & 1, k >> 1];
+                let at = std::array::from_fn(|i| self.low[i] + (cell[i] + at[i]) as f64 * self.step[i]);
+                self.far(&at, block).0
+            };
+            return [(0..4).map(corner).fold(f64::INFINITY, f64::min), 0.0, 0.0];
+        };
+        let f = corners.map(|c| f64::from(c[0]));
+        let (a, b) = (0.5 * (f[1] - f[0] + f[3] - f[2]), 0.5 * (f[2] - f[0] + f[3] - f[1]));
+        let mut least = f64::INFINITY;
+        for (k, corner) in corners.iter().enumerate() {
+            let (u, v) = ((k & 1) as f64, (k >> 1) as f64);
+            for (du, dv) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
+                // A third of the cell towards the other end.
+                let (du, dv) = ((1.0 - 2.0 * u) * du / 3.0, (1.0 - 2.0 * v) * dv / 3.0);
+                let slopes = [f64::from(corner[1]) * self.step[0], f64::from(corner[2]) * self.step[1]];
+                let control = f[k] + slopes[0] * du + slopes[1] * dv;
+                least = least.min(control - a * (u + du) - b * (v + dv));
+            }
+        }
+        [least, a, b]
     }
 }
 

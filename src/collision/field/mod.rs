@@ -8,6 +8,8 @@
 //!       ▼
 //!     bake ──► Baked = coordinates ─► grid | network ─► clipped by planes and cones           [baked]
 //!              [coordinates]          [grid] [network]  [cut]
+//!                │                    [profile]
+//!                ├──► Floor: a plane below the distance, cell by cell                         [floor]
 //!                └──► bytes with the hash of what they were made from                         [file]
 //! ```
 //!
@@ -22,17 +24,22 @@ mod coordinates;
 mod cut;
 mod exact;
 mod file;
+mod floor;
 mod grid;
 pub(crate) mod lanes;
 mod network;
+mod profile;
 mod revolved;
 
 pub use baked::{Baked, Model};
+pub(super) use coordinates::ATAN;
 pub use coordinates::Symmetry;
 pub use cut::Cut;
 pub use exact::Exact;
 pub use file::{FileError, SourceHash};
+pub use floor::Floor;
 pub use grid::{BlockGrid, GridError, GridSpec, NodeValue};
+pub(super) use grid::{NO_NODES, NODES as GRID_NODES};
 pub(crate) use network::PARAMETERS;
 pub use network::{FEATURES, Input, Network, WIDTH};
 pub use revolved::Revolved;
@@ -86,6 +93,22 @@ impl Nodes<'_> {
         self.len() == 0
     }
 
+    /// Some points beside each other; where there are fewer than lanes, the last one stands for the missing.
+    #[inline(always)]
+    pub(super) fn lanes(&self, first: usize, count: usize) -> [[f32; lanes::LANES]; 3] {
+        let mut rows = [[0.0; lanes::LANES]; 3];
+        for (row, from) in rows.iter_mut().zip([self.x, self.y, self.z]) {
+            let from = &from[first..first + count];
+            if let Some(whole) = from.first_chunk() {
+                *row = *whole;
+            } else if let Some(last) = from.last() {
+                *row = [*last; lanes::LANES];
+                row[..count].copy_from_slice(from);
+            }
+        }
+        rows
+    }
+
     /// Point `k`.
     fn point(&self, k: usize) -> Vec3 {
         Vec3::new(f64::from(self.x[k]), f64::from(self.y[k]), f64::from(self.z[k]))
@@ -120,6 +143,17 @@ pub trait DistanceField: Send + Sync {
         for k in 0..nodes.len().min(out.room()) {
             out.set(k, &self.distance(&nodes.point(k)));
         }
+    }
+
+    /// A bound of what [`DistanceField::query`] gives anywhere within `radius` of a point: never greater. As it stands it
+    /// is right for a distance that changes by no more than the way.
+    fn ball(&self, center: &Vec3, radius: f64) -> f64 {
+        self.distance(center).value - radius
+    }
+
+    /// A cheaper bound of every distance, where there is one. Cold: makes a table.
+    fn floor(&self) -> Option<Floor> {
+        None
     }
 
     /// Box around the solid.

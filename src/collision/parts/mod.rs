@@ -19,7 +19,7 @@ mod reduce;
 mod touch;
 
 pub use near::Outlook;
-pub(super) use near::{Holder, Near, Way};
+pub(super) use near::{Eyes, Holder, Near, Way};
 pub use reduce::Reduction;
 pub(super) use reduce::{Reducer, View};
 pub(super) use touch::Touch;

@@ -6,9 +6,13 @@
 //! product with the small motion of A relative to B is the change of the node's gap.
 
 use super::super::Side;
-use super::super::field::{Answers, Baked, DistanceField, Nodes};
-use crate::geometry::{Part, Surface};
+use super::super::detect::{AnyDetector, Event, Found, NodeSet, SurfaceNode, Wish};
+use super::super::field::Baked;
+use super::super::gpu::{Gpu, GpuError};
+use crate::geometry::{Part, PartNode, Surface};
 use crate::math::{Mat3, Mat6, Pose, Vec3, Vec6, skew};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// What a body is about to do, so that the contacts it will need can be told from those it will not.
 #[derive(Clone, Copy, Debug)]
@@ -62,10 +66,35 @@ pub(in super::super) struct Holder<'a> {
     pub(in super::super) part: Option<&'a Part>,
     /// Exact distances.
     pub(in super::super) surface: &'a dyn Surface,
-    /// Fast distances, when there are such.
-    pub(in super::super) field: Option<&'a Baked>,
     /// The shape in the world.
     pub(in super::super) pose: Pose,
+}
+
+/// Time that a graphics processor may take for an answer: a long step. Then the CPU answers.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// How the nodes of one side are found in the field of the other.
+pub(in super::super) struct Eyes {
+    detector: AnyDetector,
+    found: Found,
+}
+
+impl Eyes {
+    /// For the nodes of `part` in `field`. Cold. What is worth knowing comes with it.
+    pub(in super::super) fn new(
+        part: &Part,
+        field: &Arc<Baked>,
+        margin: f64,
+        wish: Wish,
+        gpu: &Result<Arc<Gpu>, GpuError>,
+    ) -> (Self, Option<Event>) {
+        let node = |n: &PartNode| SurfaceNode { position: n.position, normal: n.normal, area: n.area };
+        let nodes = Arc::new(NodeSet::new(&part.nodes.iter().map(node).collect::<Vec<_>>()));
+        // Where both share a frame they are as near as they get, or nearly.
+        let probes = [Pose::identity()];
+        let (detector, event) = AnyDetector::new(&nodes, field, margin, wish, gpu, &probes, PATIENCE);
+        (Self { detector, found: Found::for_nodes(&nodes) }, event)
+    }
 }
 
 /// See the file's head. The arrays are of equal length.
@@ -81,14 +110,17 @@ pub(in super::super) struct Near {
     /// The side that brought the node.
     pub(super) side: Vec<Side>,
     pub(super) node: Vec<u32>,
-    /// Least gap of all nodes looked at, m.
-    pub(super) least: f64,
-    buffers: [Vec<f32>; 7],
 }
 
 impl Near {
-    /// Finds the nodes of either side nearer than `margin` to the other.
-    pub(in super::super) fn find(&mut self, a: &Holder<'_>, b: &Holder<'_>, origin: &Vec3, margin: f64) {
+    /// Finds the nodes of either side nearer than `margin` to the other; an event when a graphics processor failed.
+    pub(in super::super) fn find(
+        &mut self,
+        [a, b]: [&Holder<'_>; 2],
+        eyes: &mut [Option<Eyes>; 2],
+        origin: &Vec3,
+        margin: f64,
+    ) -> Option<Event> {
         self.row.clear();
         self.gap.clear();
         self.area.clear();
@@ -96,9 +128,9 @@ impl Near {
         self.normal.clear();
         self.side.clear();
         self.node.clear();
-        self.least = f64::INFINITY;
-        self.one_way(Side::A, a, b, origin, margin);
-        self.one_way(Side::B, b, a, origin, margin);
+        let [eyes_a, eyes_b] = eyes;
+        let first = self.one_way(Side::A, a, b, eyes_a.as_mut(), (origin, margin));
+        self.one_way(Side::B, b, a, eyes_b.as_mut(), (origin, margin)).or(first)
     }
 
     /// Number of nodes.
@@ -106,77 +138,82 @@ impl Near {
         self.gap.len()
     }
 
-    fn one_way(&mut self, side: Side, holder: &Holder<'_>, target: &Holder<'_>, origin: &Vec3, margin: f64) {
-        let Some(part) = holder.part else { return };
+    fn one_way(
+        &mut self,
+        side: Side,
+        holder: &Holder<'_>,
+        target: &Holder<'_>,
+        eyes: Option<&mut Eyes>,
+        (origin, margin): (&Vec3, f64),
+    ) -> Option<Event> {
+        let part = holder.part?;
         let to_target = target.pose.inv_mul(&holder.pose);
-        self.ask(part, target, &to_target, margin);
-        let turn = target.pose.rotation.to_rotation_matrix();
-        let place = holder.pose.rotation.to_rotation_matrix();
-        let away = holder.pose.translation.vector - origin;
-        let sign = if side == Side::A { 1.0 } else { -1.0 };
-        for (index, node) in part.nodes.iter().enumerate() {
-            let gap = f64::from(self.buffers[3][index]);
-            self.least = self.least.min(gap);
-            if !(gap < margin) || node.area == 0.0 {
-                continue;
+        let place = Place {
+            side,
+            turn: *target.pose.rotation.to_rotation_matrix().matrix(),
+            own: *holder.pose.rotation.to_rotation_matrix().matrix(),
+            away: holder.pose.translation.vector - origin,
+        };
+        let Some(Eyes { detector, found }) = eyes else {
+            let ball = target.surface.bounding_sphere();
+            for (index, node) in part.nodes.iter().enumerate() {
+                let p = to_target.rotation * node.position + to_target.translation.vector;
+                if (p - ball.center).norm() - ball.radius < margin {
+                    let met = target.surface.signed_distance(&p);
+                    if met.distance < margin {
+                        self.add(&place, index as u32, node, met.distance, &met.normal);
+                    }
+                }
             }
-            let [gx, gy, gz] = [4, 5, 6].map(|k| f64::from(self.buffers[k][index]));
-            let outward = Vec3::new(gx, gy, gz);
-            let Some(outward) = outward.try_normalize(0.1) else { continue };
-            let mut normal = turn * outward;
-            let facing = -(place * node.normal).dot(&normal);
-            // A node that looks the same way as the surface it is near is behind a thin wall, not on it.
-            if facing < BEHIND {
-                continue;
+            return None;
+        };
+        let event = detector.detect(&to_target, found);
+        let sources = detector.nodes().sources();
+        for touch in found.touches() {
+            let index = sources[touch.node as usize];
+            let outward = Vec3::from(touch.normal.map(f64::from));
+            if let Some(outward) = outward.try_normalize(0.1) {
+                self.add(&place, index, &part.nodes[index as usize], f64::from(touch.distance), &outward);
             }
-            // In the middle of a face, next to an edge of the other side: the face says where out is.
-            if facing < ALIGNED && !node.is_edge {
-                normal = place * -node.normal;
-            }
-            let normal = normal * sign;
-            let point = place * node.position + away;
-            let moment = point.cross(&normal);
-            self.row.push([normal.x, normal.y, normal.z, moment.x, moment.y, moment.z]);
-            self.gap.push(gap);
-            self.area.push(node.area);
-            self.point.push(point);
-            self.normal.push(normal);
-            self.side.push(side);
-            self.node.push(index as u32);
         }
+        event
     }
 
-    /// Distances and gradients of all nodes, in the frame of the target, into the buffers.
-    fn ask(&mut self, part: &Part, target: &Holder<'_>, to_target: &Pose, margin: f64) {
-        let count = part.nodes.len();
-        for buffer in &mut self.buffers {
-            buffer.resize(count, 0.0);
-        }
-        let turn: Mat3 = *to_target.rotation.to_rotation_matrix().matrix();
-        for (index, node) in part.nodes.iter().enumerate() {
-            let p = turn * node.position + to_target.translation.vector;
-            for k in 0..3 {
-                self.buffers[k][index] = p[k] as f32;
-            }
-        }
-        let [x, y, z, value, gx, gy, gz] = &mut self.buffers;
-        if let Some(field) = target.field {
-            field.query(&Nodes { x, y, z }, margin as f32, &mut Answers { value, gx, gy, gz });
+    /// Adds a node with its distance and the outward normal there, in the frame of the target.
+    fn add(&mut self, place: &Place, index: u32, node: &PartNode, gap: f64, outward: &Vec3) {
+        let mut normal = place.turn * outward;
+        let own = place.own * node.normal;
+        let facing = -own.dot(&normal);
+        // A node that looks the same way as the surface it is near is behind a thin wall, not on it.
+        if facing < BEHIND || node.area == 0.0 {
             return;
         }
-        let ball = target.surface.bounding_sphere();
-        for index in 0..count {
-            let p = Vec3::new(f64::from(x[index]), f64::from(y[index]), f64::from(z[index]));
-            let bound = (p - ball.center).norm() - ball.radius;
-            if bound > margin {
-                value[index] = bound as f32;
-                continue;
-            }
-            let found = target.surface.signed_distance(&p);
-            value[index] = found.distance as f32;
-            (gx[index], gy[index], gz[index]) = (found.normal.x as f32, found.normal.y as f32, found.normal.z as f32);
+        // In the middle of a face, next to an edge of the other side: the face says where out is.
+        if facing < ALIGNED && !node.is_edge {
+            normal = -own;
         }
+        let normal = if place.side == Side::A { normal } else { -normal };
+        let point = place.own * node.position + place.away;
+        let moment = point.cross(&normal);
+        self.row.push([normal.x, normal.y, normal.z, moment.x, moment.y, moment.z]);
+        self.gap.push(gap);
+        self.area.push(node.area);
+        self.point.push(point);
+        self.normal.push(normal);
+        self.side.push(place.side);
+        self.node.push(index);
     }
+}
+
+/// Where one side's nodes are.
+struct Place {
+    side: Side,
+    /// From the target's frame to the world's axes.
+    turn: Mat3,
+    /// From the part's frame to the world's axes.
+    own: Mat3,
+    /// The part's origin from that of the look.
+    away: Vec3,
 }
 
 /// Cosine between a node's normal and the way into the surface below which the two cannot be facing each other.
