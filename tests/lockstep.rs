@@ -21,6 +21,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
         bodies: vec![BodyModel {
             name: "wall".into(),
             shape: Shape::HalfSpace(HalfSpace),
+            field: None,
             pose_body_shape: Pose::identity(),
             motion: Motion::Fixed,
             material: 0,
@@ -28,6 +29,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
         }],
         tool: ToolBody {
             shape: Shape::Sphere(Sphere { radius: 0.005 }),
+            field: None,
             pose_tool_shape: Pose::identity(),
             inertia,
             material: 0,
@@ -39,6 +41,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
         rate_hz: 60.0,
         margin_m: 0.02,
         collision_thread: false,
+        reduction: Default::default(),
         solver: Settings::default(),
     };
     let haptic = HapticModel {

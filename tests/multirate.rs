@@ -49,6 +49,7 @@ impl Rig {
         let fixed = |name: &str, start: Pose| BodyModel {
             name: name.into(),
             shape: Shape::HalfSpace(HalfSpace),
+            field: None,
             pose_body_shape: Pose::identity(),
             motion: Motion::Fixed,
             material: 0,
@@ -58,6 +59,7 @@ impl Rig {
         let cube = BodyModel {
             name: "box".into(),
             shape: Shape::Cuboid(Cuboid { half: Vec3::repeat(0.5 * SIDE) }),
+            field: None,
             pose_body_shape: Pose::identity(),
             motion: Motion::Free(inertia),
             material: 0,
@@ -71,6 +73,7 @@ impl Rig {
             bodies,
             tool: ToolBody {
                 shape: Shape::Sphere(Sphere { radius: RADIUS }),
+                field: None,
                 pose_tool_shape: Pose::identity(),
                 inertia: haptic.tool.inertia,
                 material: 0,
@@ -82,6 +85,7 @@ impl Rig {
             rate_hz,
             margin_m: 0.02,
             collision_thread: false,
+            reduction: Default::default(),
             solver: Settings::default(),
         };
         let mut state = HapticState::new(&haptic, &spec);

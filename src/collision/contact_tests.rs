@@ -76,19 +76,19 @@ fn a_tilted_box_touches_with_the_two_corners_of_its_lower_edge() {
 #[test]
 fn a_sphere_touches_plane_box_and_sphere_along_the_line_to_its_centre() {
     let ball = Shape::Sphere(Sphere { radius: 0.05 });
-    let on_plane = touch_at((ball, at(0.3, 0.2, 0.051)), (PLANE, Pose::identity()), 0.01);
+    let on_plane = touch_at((ball.clone(), at(0.3, 0.2, 0.051)), (PLANE, Pose::identity()), 0.01);
     assert_eq!(on_plane.len(), 1);
     near(on_plane[0].gap, 0.001, 1e-15);
     // Off the edge of a box, the centre 3-4-5 away from it.
-    let on_edge = touch_at((ball, at(0.13, 0.0, 0.14)), (cuboid(0.1, 0.1, 0.1), Pose::identity()), 0.01);
+    let on_edge = touch_at((ball.clone(), at(0.13, 0.0, 0.14)), (cuboid(0.1, 0.1, 0.1), Pose::identity()), 0.01);
     near(on_edge[0].gap, 0.0, 1e-15);
     assert!((on_edge[0].normal - Vec3::new(0.6, 0.0, 0.8)).norm() < 1e-12);
     assert_eq!(on_edge.len(), 1);
-    let on_ball = touch_at((ball, at(0.06, 0.0, 0.08)), (ball, Pose::identity()), 0.01);
+    let on_ball = touch_at((ball.clone(), at(0.06, 0.0, 0.08)), (ball.clone(), Pose::identity()), 0.01);
     assert_eq!(on_ball.len(), 1);
     near(on_ball[0].gap, 0.0, 1e-15);
     // The normal points at A whichever of the two is named first.
-    let swapped = touch_at((PLANE, Pose::identity()), (ball, at(0.3, 0.2, 0.051)), 0.01);
+    let swapped = touch_at((PLANE, Pose::identity()), (ball.clone(), at(0.3, 0.2, 0.051)), 0.01);
     assert!((swapped[0].normal + Vec3::z()).norm() < 1e-15);
     near(swapped[0].gap, 0.001, 1e-15);
 }
@@ -96,7 +96,7 @@ fn a_sphere_touches_plane_box_and_sphere_along_the_line_to_its_centre() {
 #[test]
 fn a_cylinder_stands_on_four_points_lies_on_two_and_tips_on_one() {
     let shape = Shape::Cylinder(Cylinder { radius: 0.02, half_length: 0.05 });
-    let standing = touch_at((shape, at(0.0, 0.0, 0.05)), (PLANE, Pose::identity()), 1e-3);
+    let standing = touch_at((shape.clone(), at(0.0, 0.0, 0.05)), (PLANE, Pose::identity()), 1e-3);
     assert_eq!(standing.len(), 4);
     assert!(standing.iter().all(|c| c.gap.abs() < 1e-15));
     let middle: Vec3 = standing.iter().map(|c| c.point_a).sum();
@@ -106,7 +106,7 @@ fn a_cylinder_stands_on_four_points_lies_on_two_and_tips_on_one() {
     // Turned so that the axis is level: z of the body into the xy plane.
     let level = Rot::rotation_between(&(lying.rotation * Vec3::z()), &Vec3::new(0.8, 0.6, 0.0)).expect("not opposite");
     let lying = Pose::from_parts(lying.translation, level * lying.rotation);
-    let list = touch_at((shape, lying), (PLANE, Pose::identity()), 1e-3);
+    let list = touch_at((shape.clone(), lying), (PLANE, Pose::identity()), 1e-3);
     assert_eq!(list.len(), 2, "{list:?}");
     for c in &list {
         near(c.gap, 5e-4, 1e-12);
@@ -115,7 +115,7 @@ fn a_cylinder_stands_on_four_points_lies_on_two_and_tips_on_one() {
 
     let tilt = 0.4_f64;
     let tipped = Pose::new(Vec3::new(0.0, 0.0, 0.06), Vec3::new(0.6, 0.8, 0.0) * tilt);
-    let list = touch_at((shape, tipped), (PLANE, Pose::identity()), 1e-2);
+    let list = touch_at((shape.clone(), tipped), (PLANE, Pose::identity()), 1e-2);
     near(list[0].gap, 0.06 - 0.05 * tilt.cos() - 0.02 * tilt.sin(), 1e-13);
 }
 
@@ -124,7 +124,7 @@ fn a_cylinder_tilted_by_less_than_one_can_see_keeps_its_broad_stand() {
     let shape = Shape::Cylinder(Cylinder { radius: 0.02, half_length: 0.05 });
     for tilt in [0.0, 1e-12, 1e-9, 1e-7, 1e-5] {
         let pose = Pose::new(Vec3::new(0.0, 0.0, 0.05), Vec3::new(0.6, 0.8, 0.0) * tilt);
-        let list = touch_at((shape, pose), (PLANE, Pose::identity()), 1e-3);
+        let list = touch_at((shape.clone(), pose), (PLANE, Pose::identity()), 1e-3);
         assert!(list.len() >= 4);
         // Whatever the direction, some point reaches out at least cos 45° of the radius.
         for k in 0..16 {
@@ -140,10 +140,10 @@ fn a_cylinder_tilted_by_less_than_one_can_see_keeps_its_broad_stand() {
 fn a_capsule_lies_on_its_two_ends_and_over_a_ledge_on_the_edges_of_the_ledge() {
     let shape = Shape::Capsule(Capsule { radius: 0.01, half_length: 0.05 });
     let lying = Pose::new(Vec3::new(0.0, 0.0, 0.0099), Vec3::y() * std::f64::consts::FRAC_PI_2);
-    let list = touch_at((shape, lying), (PLANE, Pose::identity()), 1e-3);
+    let list = touch_at((shape.clone(), lying), (PLANE, Pose::identity()), 1e-3);
     assert_eq!(list.len(), 2);
     assert!(list.iter().all(|c| (c.gap + 1e-4).abs() < 1e-15));
-    let ledge = touch_at((shape, lying), (cuboid(0.02, 0.3, 0.1), at(0.0, 0.0, -0.1)), 1e-3);
+    let ledge = touch_at((shape.clone(), lying), (cuboid(0.02, 0.3, 0.1), at(0.0, 0.0, -0.1)), 1e-3);
     for x in [-0.02, 0.02] {
         assert!(ledge.iter().any(|c| (c.point_b.x - x).abs() < 1e-6 && (c.gap + 1e-4).abs() < 1e-12), "{ledge:?}");
     }
@@ -173,7 +173,7 @@ fn a_corner_just_under_the_end_of_a_cylinder_is_pushed_out_through_the_end_not_t
     let lean = Rot::from_scaled_axis(Vec3::y() * 1e-4);
     let corner = Vec3::new(0.01 - 5e-5, 0.0, 0.02 - 1e-6);
     let cube = Pose::from_parts((corner + lean * Vec3::repeat(0.02)).into(), lean);
-    let list = touch_at((cuboid(0.02, 0.02, 0.02), cube), (shape, Pose::identity()), 1e-4);
+    let list = touch_at((cuboid(0.02, 0.02, 0.02), cube), (shape.clone(), Pose::identity()), 1e-4);
     // Its lower edge falls by 1e-4 over the 50 µm to the rim.
     near(list[0].gap, -1e-6, 1e-8);
     assert!((list[0].normal - Vec3::z()).norm() < 1e-3, "{}", list[0].normal);
@@ -256,7 +256,7 @@ fn the_chamfer_pushes_a_misplaced_peg_up_and_towards_the_axis() {
     // Half a millimetre beside the axis; the lower rim 0.4 mm below the top face would be in the chamfer by
     // ((ρ − R) − z)/√2.
     let (shift, z) = (5e-4, -4e-4);
-    let list = touch_at((PEG, at(shift, 0.0, z + 0.03)), hole(chamfer), 1e-3);
+    let list = touch_at((PEG, at(shift.clone(), 0.0, z + 0.03)), hole(chamfer), 1e-3);
     let expected = (-(shift + PEG_RADIUS - HOLE_RADIUS - chamfer) + z) / 2.0_f64.sqrt();
     near(list[0].gap, expected, 1e-12);
     let way = Vec3::new(-1.0, 0.0, 1.0).normalize();
@@ -268,7 +268,7 @@ fn a_peg_lying_across_the_mouth_rests_on_the_circle_of_the_mouth() {
     // Shorter than the hole is wide it would fall in; this one is longer and thinner.
     let rod = Shape::Cylinder(Cylinder { radius: 0.005, half_length: 0.04 });
     let pose = Pose::new(Vec3::new(0.0, 0.003, 0.005), Vec3::y() * std::f64::consts::FRAC_PI_2);
-    let list = touch_at((rod, pose), hole(0.0), 1e-4);
+    let list = touch_at((rod.clone(), pose), hole(0.0), 1e-4);
     let edge = (HOLE_RADIUS * HOLE_RADIUS - 9e-6).sqrt();
     for x in [-edge, edge] {
         assert!(list.iter().any(|c| c.gap.abs() < 1e-12 && (c.point_b.x - x).abs() < 1e-5), "{list:?}");
@@ -337,18 +337,18 @@ fn reach(shape: &Shape, pose: &Pose, way: &Vec3) -> f64 {
         Shape::Cuboid(s) => s.half.dot(&local.abs()),
         Shape::Cylinder(s) => s.radius * local.x.hypot(local.y) + s.half_length * local.z.abs(),
         Shape::Capsule(s) => s.radius * local.norm() + s.half_length * local.z.abs(),
-        Shape::HalfSpace(_) | Shape::Bore(_) => f64::INFINITY,
+        Shape::HalfSpace(_) | Shape::Bore(_) | Shape::Part(_) => f64::INFINITY,
     };
     own + way.dot(&pose.translation.vector)
 }
 
 /// Room between two convex shapes along `way`, from B to A.
-fn room(a: (Shape, Pose), b: (Shape, Pose), way: &Vec3) -> f64 {
+fn room(a: &(Shape, Pose), b: &(Shape, Pose), way: &Vec3) -> f64 {
     -reach(&a.0, &a.1, &-way) - reach(&b.0, &b.1, way)
 }
 
 /// Least gap, and its normal from B to A, over all features one by one.
-fn unmerged(a: (Shape, Pose), b: (Shape, Pose)) -> (f64, Vec3) {
+fn unmerged(a: &(Shape, Pose), b: &(Shape, Pose)) -> (f64, Vec3) {
     let mut best = (f64::INFINITY, Vec3::zeros());
     for (holder, target, sign) in [(a, b, 1.0), (b, a, -1.0)] {
         let pose = target.1.inv_mul(&holder.1);
@@ -375,18 +375,18 @@ proptest! {
     #[test]
     fn the_nearest_candidate_is_the_distance_of_convex_shapes(a in convex(), b in convex(), pose in pose()) {
         let (a, b) = ((a, pose), (b, Pose::identity()));
-        let best = touch_at(a, b, 10.0)[0];
+        let best = touch_at(a.clone(), b.clone(), 10.0)[0];
         prop_assume!(best.gap > 1e-6);
         let inside = |shape: &Shape, p: &Vec3| shape.signed_distance(p).distance;
         prop_assert!(inside(&a.0, &best.point_a) < 1e-14 && inside(&b.0, &best.point_b) < 1e-14);
         // A corner and the edge that ends there merge when they are within the tie of each other; the planes are laid
         // across the one that is nearer.
-        let (nearest, normal) = unmerged(a, b);
+        let (nearest, normal) = unmerged(&a, &b);
         prop_assert!(best.gap >= nearest && best.gap <= nearest + select::MERGE_GAP);
         // Normals are good to 1e-8; over an edge that runs along the plane this is felt as that part of its length, which
         // is the diameter at most.
         let size = 2.0 * (a.0.bounding_sphere().radius + b.0.bounding_sphere().radius);
-        let free = room(a, b, &normal);
+        let free = room(&a, &b, &normal);
         prop_assert!((free - nearest).abs() < 1e-8 * size, "{nearest} against {free}");
     }
 
@@ -395,11 +395,11 @@ proptest! {
     #[test]
     fn a_small_overlap_of_convex_shapes_is_seen_and_not_exaggerated(a in convex(), b in convex(), pose in pose()) {
         let (depth, ground) = (1e-5, Pose::identity());
-        let first = touch_at((a, pose), (b, ground), 10.0)[0];
+        let first = touch_at((a.clone(), pose), (b.clone(), ground), 10.0)[0];
         prop_assume!(first.gap > 1e-6);
         let mut moved = pose;
         moved.translation.vector -= first.normal * (first.gap + depth);
-        let list = touch_at((a, moved), (b, ground), 1e-3);
+        let list = touch_at((a.clone(), moved), (b.clone(), ground), 1e-3);
         prop_assert!(!list.is_empty() && list[0].gap < 0.0, "not seen: {:?}", gaps(&list));
         prop_assert!(list[0].gap > -1.5 * depth, "exaggerated: {:?}", gaps(&list));
         if (list[0].normal - first.normal).norm() < 1e-7 {
@@ -410,7 +410,7 @@ proptest! {
     #[test]
     fn naming_the_two_the_other_way_round_turns_the_normals_and_nothing_else(a in convex(), b in convex(), pose in pose()) {
         let ground = Pose::identity();
-        let (one, other) = (touch_at((a, pose), (b, ground), 0.05), touch_at((b, ground), (a, pose), 0.05));
+        let (one, other) = (touch_at((a.clone(), pose), (b.clone(), ground), 0.05), touch_at((b.clone(), ground), (a.clone(), pose), 0.05));
         prop_assert_eq!(one.is_empty(), other.is_empty());
         if let (Some(x), Some(y)) = (one.first(), other.first()) {
             prop_assert!((x.gap - y.gap).abs() < 1e-12);
@@ -419,7 +419,7 @@ proptest! {
 
     #[test]
     fn the_same_poses_give_the_same_bits(a in convex(), b in convex(), pose in pose()) {
-        let look = || touch_at((a, pose), (b, Pose::identity()), 0.1);
+        let look = || touch_at((a.clone(), pose), (b.clone(), Pose::identity()), 0.1);
         prop_assert_eq!(look(), look());
     }
 }
@@ -459,7 +459,7 @@ proptest! {
         let swing = Rot::from_scaled_axis(Vec3::new(tilt_x, tilt_y, 0.0));
         let pose = Pose::from_parts(Vec3::new(x, y, z).into(), swing * Rot::from_axis_angle(&Vec3::z_axis(), spin));
         let (bore, ground) = hole(chamfer);
-        let list = touch_at((PEG, pose), (bore, ground), 5e-3);
+        let list = touch_at((PEG, pose), (bore.clone(), ground), 5e-3);
         let nearest = list.first().map_or(5e-3, |c| c.gap);
         let Shape::Cylinder(peg) = PEG else { unreachable!("the peg is a cylinder") };
         let mut sampled = f64::INFINITY;
@@ -499,7 +499,7 @@ fn nothing_of_a_capsule_or_a_square_peg_about_the_mouth_is_deeper_than_the_deepe
     let check = |([x, y, z], [a, b, c]): ([f64; 3], [f64; 3])| {
         let pose = Pose::new(Vec3::new(x, y, z), Vec3::new(a, b, c));
         for shape in &shapes {
-            let list = touch_at((*shape, pose), (bore, ground), 0.02);
+            let list = touch_at((shape.clone(), pose), (bore.clone(), ground), 0.02);
             let nearest = list.first().map_or(0.02, |c| c.gap);
             // Deep overlaps are no contacts any more: the normal of the nearest face says nothing there.
             if nearest < -2e-3 {
@@ -536,7 +536,7 @@ fn a_box_on_a_box_is_held_up_and_not_sideways_even_where_they_are_flush() {
     // Flush on all sides, on two, past the rim by less than a step, and by more.
     for (x, y) in [(0.0, 0.0), (0.004, 0.0), (0.0, 1e-6), (1e-4, 2e-3), (-3e-3, 3e-3)] {
         for height in [0.0, 1e-9, 1e-3] {
-            let list = touch_at((cuboid(0.05, 0.05, 0.03), at(x, y, 0.06 + height)), lower, 0.005);
+            let list = touch_at((cuboid(0.05, 0.05, 0.03), at(x, y, 0.06 + height)), lower.clone(), 0.005);
             assert!(list.iter().filter(|c| c.gap < height + 1e-12).count() >= 2, "{x} {y} {height}: {list:?}");
             for c in &list {
                 // A corner past the rim sees the rim aslant, by overhang over height; never from the side.

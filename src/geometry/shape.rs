@@ -239,7 +239,7 @@ mod tests {
                 check::revolved(&mut cloud, (r, -h), (r, h), step);
                 arc(&mut cloud, r, h, 0.0, quarter);
             }
-            Shape::Bore(_) | Shape::HalfSpace(_) => {}
+            Shape::Bore(_) | Shape::HalfSpace(_) | Shape::Part(_) => {}
         }
         cloud
     }
@@ -247,6 +247,7 @@ mod tests {
     fn is_inside(shape: &Shape, p: &Vec3) -> bool {
         let rho = p.x.hypot(p.y);
         match *shape {
+            Shape::Part(ref part) => part.signed_distance(p).distance < 0.0,
             Shape::HalfSpace(_) => p.z < 0.0,
             Shape::Sphere(s) => p.norm() < s.radius,
             Shape::Cuboid(s) => p.iter().zip(s.half.iter()).all(|(x, h)| x.abs() < *h),

@@ -372,16 +372,17 @@ fn every_message_is_as_its_schema_says() {
         Outline::Block { size: Vec3::new(0.1, 0.2, 0.3) },
         Outline::Rod { radius: 0.01, length: 0.1 },
         Outline::Ground,
+        Outline::Mesh { vertices: vec![Vec3::zeros(), Vec3::x(), Vec3::y()], triangles: vec![[0, 1, 2]] },
     ];
     let mut looks: Vec<Look> = outlines
         .iter()
         .map(|outline| Look {
             body: Some(format!("{outline:?}")),
-            outline: *outline,
+            outline: outline.clone(),
             pose_body_shape: Pose::identity(),
         })
         .collect();
-    looks.push(Look { body: None, outline: outlines[0], pose_body_shape: Pose::identity() });
+    looks.push(Look { body: None, outline: outlines[0].clone(), pose_body_shape: Pose::identity() });
     let mut scribe = super::scribe::Scribe::in_file(&path, provenance(), looks).expect("it starts");
     let mut view = SceneView::empty();
     (0..4).for_each(|_| assert!(view.show(Pose::identity())));

@@ -92,7 +92,8 @@ impl Scene {
             .collect();
         let body = |(index, thing): (usize, &Thing)| BodyModel {
             name: format!("body {index}"),
-            shape: thing.shape,
+            shape: thing.shape.clone(),
+            field: None,
             pose_body_shape: Pose::identity(),
             motion: thing.mass.map_or(Motion::Fixed, |(mass, inertia)| {
                 Motion::Free(RigidInertia::new(mass, inertia).expect("the test's inertia is sound"))
@@ -105,6 +106,7 @@ impl Scene {
             bodies: things.iter().enumerate().map(body).collect(),
             tool: ToolBody {
                 shape: Shape::Sphere(Sphere { radius: 0.01 }),
+                field: None,
                 pose_tool_shape: Pose::identity(),
                 inertia: RigidInertia::new(0.1, Mat3::identity() * 1e-5).expect("the tool's inertia is sound"),
                 material: 0,
@@ -117,6 +119,7 @@ impl Scene {
             // More than anything moves in a step at 6 m/s.
             margin_m: (6.0 / rate_hz).max(0.005),
             collision_thread: false,
+            reduction: Default::default(),
             solver: Settings { iterations: 60, tolerance: 1e-12, relaxation: 1.3 },
         };
         let mut data = SimData::new(&model).expect("the test's shapes are sound");
