@@ -2,10 +2,10 @@
 //!
 //! Thread: main.
 //!
-//! Pairs are a nut on its bolt and a peg in its bore, about 5,000 triangles each; contacts are the nodes of either part in
-//! the material of the other. Models are judged by the exact distance: do they see contact where there is any, and how far
-//! off are the depths. Times are of the processor, one thread, all on the same core; FCL gets the same meshes and poses and
-//! is asked for all contacts. Both take turns, round by round.
+//! Pairs are a nut on its bolt and a peg in its bore, about 5,000 triangles each; contacts are the nodes of either part
+//! in the material of the other. Models are judged by the exact distance: do they see contact where there is any, and
+//! how far off are the depths. Times are of the processor, one thread, all on the same core; FCL gets the same meshes
+//! and poses and is asked for all contacts. Both take turns, round by round.
 
 mod fcl;
 mod pair;
