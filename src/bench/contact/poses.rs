@@ -11,6 +11,7 @@
 
 use super::pair::{Both, DEPTH, Kind, PITCH, Pair};
 use crate::math::{Mat3, Pose, Random, Rot, Vec3};
+use nalgebra::Rotation3;
 use serde_json::Value;
 use std::f64::consts::TAU;
 use std::path::Path;
@@ -65,7 +66,8 @@ fn parse(text: &str, kind: Kind) -> Result<Vec<Posed>, String> {
         let place = place.ok_or_else(|| bad("`t` must be three numbers"))?;
         let least = number(&entry["min_sd"]).ok_or_else(|| bad("`min_sd` must be a number"))?;
         let set = entry["set"].as_str().ok_or_else(|| bad("`set` must be a word"))?.to_owned();
-        let rotation = Rot::from_matrix(&matrix);
+        let mut rotation = Rot::from_rotation_matrix(&Rotation3::from_matrix_unchecked(matrix));
+        rotation.renormalize();
         Ok(Posed { set, pose: Pose::from_parts(Vec3::from_row_slice(&place).into(), rotation), least })
     });
     entries.collect()
@@ -181,6 +183,9 @@ mod tests {
         let poses = parse(good, Kind::Bolt).expect("well formed");
         assert_eq!((poses.len(), poses[0].set.as_str(), poses[0].least), (1, "free", 1e-4));
         assert!((poses[0].pose.rotation * Vec3::x() - Vec3::y()).norm() < 1e-12);
+        let half_turn = good.replace("[[0, -1, 0], [1, 0, 0]", "[[-1, 0, 0], [0, -1, 0]");
+        let poses = parse(&half_turn, Kind::Bolt).expect("well formed");
+        assert!((poses[0].pose.rotation * Vec3::x() + Vec3::x()).norm() < 1e-12);
         for (from, to, word) in [
             ("[0, -1, 0]", "[0, -2, 0]", "no rotation"),
             ("[0, -1, 0]", "[0, -1]", "`R`"),
