@@ -1,5 +1,5 @@
-//! Which nodes touch: the phases before the field lose none that a full query finds, in any model, at any pose; and once
-//! made, a detector leaves the heap alone.
+//! Which nodes touch: the phases before the field lose none that a full query finds, in any model, at any pose; and
+//! once made, a detector leaves the heap alone.
 
 #[path = "common/counting.rs"]
 mod counting;

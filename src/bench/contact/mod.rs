@@ -2,10 +2,10 @@
 //!
 //! Thread: main.
 //!
-//! Pairs are a nut on its bolt and a peg in its bore, about 5,000 triangles each; contacts are the nodes of either part in
-//! the material of the other. Models are judged by the exact distance: do they see contact where there is any, and how far
-//! off are the depths. Times are of the processor, one thread, all on the same core; FCL gets the same meshes and poses and
-//! is asked for all contacts. Both take turns, round by round.
+//! Pairs are a nut on its bolt and a peg in its bore, about 5,000 triangles each; contacts are the nodes of either part
+//! in the material of the other. Models are judged by the exact distance: do they see contact where there is any, and
+//! how far off are the depths. Times are of the processor, one thread, all on the same core; FCL gets the same meshes
+//! and poses and is asked for all contacts. Both take turns, round by round.
 
 mod fcl;
 mod pair;
@@ -53,9 +53,10 @@ pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
     let meshes = options.poses.as_deref().map(|file| file.with_file_name("meshes"));
     let mut prepared = Vec::new();
     for kind in [Kind::Bolt, Kind::Peg] {
+        let listed = options.poses.as_deref().map(|file| poses::read(file, kind)).transpose().map_err(Failure::from)?;
         let pair = Pair::new(kind, meshes.as_deref())?;
         let models = models(&pair, options, report)?;
-        prepared.push((pair, models));
+        prepared.push((pair, models, listed));
     }
     // Training has used all processors; from here on there is one.
     let cpu = options.cpu.or_else(|| allowed_cpus().last().copied());
@@ -67,11 +68,8 @@ pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
         Ok(gpu) => report.remark(&format!("graphics processor: {}", gpu.name())),
         Err(error) => report.remark(&error.to_string()),
     }
-    for (pair, mut models) in prepared {
-        let poses = match &options.poses {
-            Some(file) => poses::read(file, pair.kind).map_err(Failure::from)?,
-            None => poses::make(&pair, &mut models[0].both, options.seed),
-        };
+    for (pair, mut models, listed) in prepared {
+        let poses = listed.unwrap_or_else(|| poses::make(&pair, &mut models[0].both, options.seed));
         let answers = measure(&pair, &mut models, &poses, meshes.as_deref(), options)?;
         for model in &mut models {
             judge(&pair, model, &poses, &answers, report)?;

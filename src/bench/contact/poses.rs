@@ -2,24 +2,32 @@
 //!
 //! Thread: main (cold).
 //!
-//! A file is a JSON object with a list for each pair, `bolt` and `peg`. An entry has the name of its `set` (free, contact or
-//! deep), rotation `R` by rows and place `t` of the moving part in the frame of the fixed one, m, and `min_sd`, the exact
-//! least distance of the nodes of both parts, m. The meshes lie beside it, in `meshes`.
+//! A file is a JSON object with a list for each pair, `bolt` and `peg`. An entry has the name of its `set` (free,
+//! contact or deep), rotation `R` by rows and place `t` of the moving part in the frame of the fixed one, m, and
+//! `min_sd`, the exact least distance of the nodes of both parts, m. The meshes lie beside it, in `meshes`.
 //!
-//! Poses are made as the files were: from the middle of the gap a random way is gone until the parts are as deep as they
-//! should be (contact, deep), or half of the way to where they touch (free).
+//! Poses are made as the files were: from the middle of the gap a random way is gone until the parts are as deep as
+//! they should be (contact, deep), or half of the way to where they touch (free).
 
 use super::pair::{Both, DEPTH, Kind, PITCH, Pair};
 use crate::math::{Mat3, Pose, Random, Rot, Vec3};
+use nalgebra::Rotation3;
 use serde_json::Value;
 use std::f64::consts::TAU;
 use std::path::Path;
 
-/// Sets of poses: name, how many, depths in µm for the thread and for the peg.
-const SETS: [(&str, usize, [(f64, f64); 2]); 3] = [
-    ("free", 100, [(0.0, 0.0), (0.0, 0.0)]),
-    ("contact", 300, [(20.0, 60.0), (2.0, 10.0)]),
-    ("deep", 100, [(100.0, 200.0), (20.0, 50.0)]),
+/// Poses of one kind.
+struct Set {
+    name: &'static str,
+    count: usize,
+    /// Least and greatest depth, µm: of the thread, of the peg.
+    depths: [(f64, f64); 2],
+}
+
+const SETS: [Set; 3] = [
+    Set { name: "free", count: 100, depths: [(0.0, 0.0), (0.0, 0.0)] },
+    Set { name: "contact", count: 300, depths: [(20.0, 60.0), (2.0, 10.0)] },
+    Set { name: "deep", count: 100, depths: [(100.0, 200.0), (20.0, 50.0)] },
 ];
 /// Halvings of the way to the wanted depth.
 const HALVINGS: usize = 22;
@@ -58,7 +66,8 @@ fn parse(text: &str, kind: Kind) -> Result<Vec<Posed>, String> {
         let place = place.ok_or_else(|| bad("`t` must be three numbers"))?;
         let least = number(&entry["min_sd"]).ok_or_else(|| bad("`min_sd` must be a number"))?;
         let set = entry["set"].as_str().ok_or_else(|| bad("`set` must be a word"))?.to_owned();
-        let rotation = Rot::from_matrix(&matrix);
+        let mut rotation = Rot::from_rotation_matrix(&Rotation3::from_matrix_unchecked(matrix));
+        rotation.renormalize();
         Ok(Posed { set, pose: Pose::from_parts(Vec3::from_row_slice(&place).into(), rotation), least })
     });
     entries.collect()
@@ -68,14 +77,14 @@ fn parse(text: &str, kind: Kind) -> Result<Vec<Posed>, String> {
 pub(super) fn make(pair: &Pair, both: &mut Both, seed: u64) -> Vec<Posed> {
     let mut random = Random::new(seed);
     let mut all = Vec::new();
-    for (set, count, depths) in SETS {
+    for Set { name, count, depths } in SETS {
         let (low, high) = depths[usize::from(pair.kind == Kind::Peg)];
         let mut made = 0;
         while made < count {
             let way = Way::new(pair.kind, &mut random);
             let depth = (low + (high - low) * random.uniform()) * 1e-6;
             if let Some(pose) = way.walk(depth, both) {
-                all.push(Posed { set: set.to_owned(), pose, least: exact(pair, &pose) });
+                all.push(Posed { set: name.to_owned(), pose, least: exact(pair, &pose) });
                 made += 1;
             }
         }
@@ -138,8 +147,8 @@ impl Way {
         Pose::from_parts(place.into(), turn * self.start.rotation)
     }
 
-    /// To where the parts are `depth` deep, or half of the way to where they touch if that is zero. None if the way does
-    /// not lead there.
+    /// To where the parts are `depth` deep, or half of the way to where they touch if that is zero. None if the way
+    /// does not lead there.
     fn walk(&self, depth: f64, both: &mut Both) -> Option<Pose> {
         let mut is_deeper = |share: f64| {
             both.detect(&self.at(share));
@@ -169,10 +178,14 @@ mod tests {
 
     #[test]
     fn a_file_is_read_or_refused_with_the_place_of_the_fault() {
-        let good = r#"{"bolt": [{"set": "free", "R": [[0, -1, 0], [1, 0, 0], [0, 0, 1]], "t": [0, 0, 0.01], "min_sd": 1e-4}]}"#;
+        let good = r#"{"bolt": [{"set": "free", "R": [[0, -1, 0], [1, 0, 0], [0, 0, 1]], "t": [0, 0, 0.01],
+            "min_sd": 1e-4}]}"#;
         let poses = parse(good, Kind::Bolt).expect("well formed");
         assert_eq!((poses.len(), poses[0].set.as_str(), poses[0].least), (1, "free", 1e-4));
         assert!((poses[0].pose.rotation * Vec3::x() - Vec3::y()).norm() < 1e-12);
+        let half_turn = good.replace("[[0, -1, 0], [1, 0, 0]", "[[-1, 0, 0], [0, -1, 0]");
+        let poses = parse(&half_turn, Kind::Bolt).expect("well formed");
+        assert!((poses[0].pose.rotation * Vec3::x() + Vec3::x()).norm() < 1e-12);
         for (from, to, word) in [
             ("[0, -1, 0]", "[0, -2, 0]", "no rotation"),
             ("[0, -1, 0]", "[0, -1]", "`R`"),

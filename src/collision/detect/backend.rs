@@ -3,8 +3,8 @@
 //! Thread: simulation or collision; made cold.
 //!
 //! A graphics processor can be slower than one core with bounding volumes, above all for a grid, so neither is the
-//! default by name. It can also go away at any time. The answer that it owes is then computed on the CPU in the same call,
-//! and so are all that follow.
+//! default by name. It can also go away at any time. The answer that it owes is then computed on the CPU in the same
+//! call, and so are all that follow.
 
 use super::{Detector, Found, NodeSet};
 use crate::collision::field::Baked;
@@ -58,8 +58,9 @@ pub struct AnyDetector {
 }
 
 impl AnyDetector {
-    /// For the nodes of one part in the field of another. `gpu` is what [`Gpu::open`] gave; `probes` are poses as they will
-    /// come, at which both are measured. An answer of the graphics processor that takes longer than `patience` is given up.
+    /// For the nodes of one part in the field of another. `gpu` is what [`Gpu::open`] gave; `probes` are poses as they
+    /// will come, at which both are measured. An answer of the graphics processor that takes longer than `patience` is
+    /// given up.
     #[must_use]
     pub fn new(
         nodes: &Arc<NodeSet>,
@@ -126,8 +127,8 @@ impl AnyDetector {
         if self.gpu.is_some() { Backend::Gpu } else { Backend::Cpu }
     }
 
-    /// Finds all nodes nearer than the margin, as [`Detector::detect`] does. An event when the graphics processor failed;
-    /// what was found is of the CPU then, and just as good.
+    /// Finds all nodes nearer than the margin, as [`Detector::detect`] does. An event when the graphics processor
+    /// failed; what was found is of the CPU then, and just as good.
     pub fn detect(&mut self, pose_field_nodes: &Pose, out: &mut Found) -> Option<Event> {
         let error = match &mut self.gpu {
             None => None,

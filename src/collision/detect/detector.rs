@@ -122,8 +122,8 @@ impl Detector {
         self.margin
     }
 
-    /// Finds all nodes nearer than the margin, when `pose_field_nodes` places their part in the frame of the field. At a
-    /// pose that is none (not finite) there are none.
+    /// Finds all nodes nearer than the margin, when `pose_field_nodes` places their part in the frame of the field. At
+    /// a pose that is none (not finite) there are none.
     pub fn detect(&mut self, pose_field_nodes: &Pose, out: &mut Found) {
         out.begin(self.nodes.len());
         if !pose_is_sound(pose_field_nodes) {

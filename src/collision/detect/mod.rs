@@ -11,11 +11,12 @@
 //!  nodes moved ──► Floor: farther than the margin? ──► out    [detector]
 //!     ▼
 //!  field.query ──► Found: node, distance, normal
+//!  all of it on the faster processor                         [backend]
 //! ```
 //!
-//! Both bounds are never greater than what the field would say, so exactly the nodes of a full query are found. Contact of
-//! two parts takes two detectors: the nodes of each in the field of the other. [`AnyDetector`] does the same on a graphics
-//! processor where that is faster                                                           [backend]
+//! Both bounds are never greater than what the field would say, so exactly the nodes of a full query are found. Contact
+//! of two parts takes two detectors: the nodes of each in the field of the other. [`AnyDetector`] does the same on a
+//! graphics processor where that is faster.
 
 mod backend;
 mod detector;

@@ -87,7 +87,8 @@ impl Floor {
         value
     }
 
-    /// Bounds for all that is within a radius of sixteen points: by the cuts, and by how far the balls are from the table.
+    /// Bounds for all that is within a radius of sixteen points: by the cuts, and by how far the balls are from the
+    /// table.
     #[inline(always)]
     pub(in crate::collision) fn below_balls<const FUSED: bool>(&self, p: &[Row; 3], radius: &Row) -> Row {
         let [r, z] = Turn::ROUND.places::<FUSED>(p);
@@ -115,8 +116,8 @@ impl Floor {
         value
     }
 
-    /// The bound of the model, without the cuts. Outside of the table the nearest cell serves: the surface is not there,
-    /// and so what the model says there is on the same side, and beyond the band.
+    /// The bound of the model, without the cuts. Outside of the table the nearest cell serves: the surface is not
+    /// there, and so what the model says there is on the same side, and beyond the band.
     #[inline(always)]
     fn model<const FUSED: bool>(&self, places: &[Row; 2]) -> Row {
         let (mut share, mut cell) = ([[0.0; LANES]; 2], [[0_i32; LANES]; 2]);

@@ -2,8 +2,8 @@
 //!
 //! Thread: simulation or collision (no heap).
 //!
-//! What every point needs alike (coordinates, cubics, cuts) is done for sixteen points together. Looking up the nodes of
-//! a cell is not: it takes each point in turn. So do points that no cell holds, which are asked one by one.
+//! What every point needs alike (coordinates, cubics, cuts) is done for sixteen points together. Looking up the nodes
+//! of a cell is not: it takes each point in turn. So do points that no cell holds, which are asked one by one.
 
 use super::coordinates::Turn;
 use super::lanes::{Kernel, LANES, fused};
