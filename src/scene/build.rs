@@ -6,13 +6,14 @@
 //! Stiffness and damping are compared as the hand feels them: with motion scale `s` and force scale `g` a scene stiffness
 //! `K` is `g s² K` in the hand, an angular one `g K` (`math::Mapping`).
 
+use super::make::{Solid, make};
 use super::overlap::overlap_m;
 use super::spec::{SceneSpec, Weight};
 use super::task::{Condition, Goal, TaskWatcher};
 use crate::device::operator::{Action, Phase, Script, Skill, Until};
 use crate::device::{DeviceSpec, Limits};
 use crate::files::{Problem, Problems, Report};
-use crate::geometry::MassProperties;
+use crate::geometry::{MassProperties, Shape};
 use crate::haptic::{HapticModel, Policy, ToolModel};
 use crate::math::{Mapping, Pose};
 use crate::mechanism::pmi::RigidInertia;
@@ -27,6 +28,9 @@ const HAPTIC_SOLVER: Settings = Settings { iterations: 60, tolerance: 1e-6, rela
 const MARGIN_STEPS: f64 = 2.0;
 /// Least margin chosen here, m.
 const MARGIN_LEAST_M: f64 = 2e-3;
+/// Least and largest margin of scenes with machined parts, m. Their room is a fraction of a millimetre, and their models know
+/// distances to 1 mm.
+const MARGIN_PARTS_M: (f64, f64) = (5e-4, 9e-4);
 
 /// Everything a run of a scene on a device needs.
 #[derive(Clone, Debug)]
@@ -66,7 +70,8 @@ impl Built {
 /// # Errors
 /// A [`Report`] on the scene's file with every reason why the two do not go together.
 pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
-    let mut check = Check { spec, device, problems: Problems::default() };
+    let mut check = Check { spec, device, problems: Problems::default(), solids: Vec::new(), held: None };
+    check.solids();
     let limits = check.limits();
     let policy = check.policy();
     let bodies = check.bodies();
@@ -127,6 +132,10 @@ pub(super) struct Check<'a> {
     pub(super) spec: &'a SceneSpec,
     pub(super) device: &'a DeviceSpec,
     problems: Problems,
+    /// The bodies' shapes, made; none where one cannot be.
+    solids: Vec<Option<Solid>>,
+    /// The tool's.
+    pub(super) held: Option<Solid>,
 }
 
 /// A length for a message.
@@ -143,6 +152,22 @@ impl Check<'_> {
     /// A warning at the place marked `key`.
     pub(super) fn warn(&mut self, key: &str, message: &str, help: &str) {
         self.problems.push(Problem::warning(self.spec.source.place(key), message).help(help));
+    }
+
+    /// Makes every shape.
+    fn solids(&mut self) {
+        let spec = self.spec;
+        let mut made = |key: &str, shape| match make(shape, &spec.source) {
+            Ok(solid) => Some(solid),
+            Err(unmade) => {
+                self.error(key, &unmade.message, &unmade.help);
+                None
+            }
+        };
+        let bodies = spec.bodies.iter().enumerate();
+        let solids = bodies.map(|(index, body)| made(&format!("body.{index}.shape"), &body.shape)).collect();
+        let held = made("tool.shape", &spec.tool.shape);
+        (self.solids, self.held) = (solids, held);
     }
 
     /// The device's limits, tightened by the scene.
@@ -195,8 +220,9 @@ impl Check<'_> {
 
     fn bodies(&mut self) -> Option<Vec<BodyModel>> {
         let mut models = Vec::with_capacity(self.spec.bodies.len());
-        for (index, body) in self.spec.bodies.iter().enumerate() {
-            let properties = body.shape.mass_properties(1.0);
+        for (index, (body, solid)) in self.spec.bodies.iter().zip(self.solids.clone()).enumerate() {
+            let Some(Solid { shape, field }) = solid else { continue };
+            let properties = shape.mass_properties(1.0);
             let center = match (body.weight, &properties) {
                 (Weight::Fixed, _) | (_, None) => Pose::identity(),
                 (_, Some(properties)) => Pose::from_parts(properties.center.into(), Default::default()),
@@ -217,8 +243,8 @@ impl Check<'_> {
             }
             models.extend(motion.map(|motion| BodyModel {
                 name: body.name.clone(),
-                shape: body.shape.clone(),
-                field: None,
+                shape,
+                field,
                 pose_body_shape: center.inverse(),
                 motion,
                 material: body.material,
@@ -230,20 +256,24 @@ impl Check<'_> {
 
     /// Bodies and the tool must not start inside one another. Two fixed bodies may.
     fn overlaps(&mut self) {
-        let spec = self.spec;
-        for (index, body) in spec.bodies.iter().enumerate() {
-            for other in &spec.bodies[..index] {
-                if body.weight == Weight::Fixed && other.weight == Weight::Fixed {
+        let (spec, solids, held) = (self.spec, self.solids.clone(), self.held.clone());
+        for (index, (body, solid)) in spec.bodies.iter().zip(&solids).enumerate() {
+            let Some(solid) = solid else { continue };
+            for (other, other_solid) in spec.bodies[..index].iter().zip(&solids) {
+                let (false, Some(other_solid)) =
+                    (body.weight == Weight::Fixed && other.weight == Weight::Fixed, other_solid)
+                else {
                     continue;
-                }
-                if let Some(depth) = overlap_m((&body.shape, &body.pose), (&other.shape, &other.pose)) {
+                };
+                if let Some(depth) = overlap_m((&solid.shape, &body.pose), (&other_solid.shape, &other.pose)) {
                     let depth = millimetres(depth);
                     let message = format!("`{}` and `{}` start {depth} inside each other", body.name, other.name);
                     let help = format!("move one of them by {depth} or more");
                     self.error(&format!("body.{index}.pose"), &message, &help);
                 }
             }
-            if let Some(depth) = overlap_m((&spec.tool.shape, &spec.tool.pose), (&body.shape, &body.pose)) {
+            let Some(held) = &held else { continue };
+            if let Some(depth) = overlap_m((&held.shape, &spec.tool.pose), (&solid.shape, &body.pose)) {
                 let depth = millimetres(depth);
                 let message = format!("the tool starts {depth} inside `{}`", body.name);
                 self.error("tool.pose", &message, &format!("start it {depth} or more away"));
@@ -273,7 +303,10 @@ impl Check<'_> {
             self.error("simulation", &message, "lower `simulation`: no one could feel the steps in between");
         }
         let travel = limits.speed.linear * self.spec.mapping.motion_scale * MARGIN_STEPS / rate;
-        let Some(margin) = self.spec.margin_m else { return travel.max(MARGIN_LEAST_M) };
+        let is_part = |solid: &Option<Solid>| matches!(solid, Some(Solid { shape: Shape::Part(_), .. }));
+        let parts = self.solids.iter().chain([&self.held]).any(is_part);
+        let (least, most) = if parts { MARGIN_PARTS_M } else { (MARGIN_LEAST_M, f64::INFINITY) };
+        let Some(margin) = self.spec.margin_m else { return travel.clamp(least, most) };
         if margin < travel {
             let (margin, travel) = (millimetres(margin), millimetres(travel));
             let message =
@@ -304,7 +337,11 @@ impl Check<'_> {
             Until::TorqueAbove { torque_nm, .. } => self.can_feel_torque(&until, torque_nm, limits),
             _ => {}
         }
-        if matches!(phase.action, Action::Turn { .. }) && !self.device.rotation_sensed {
+        if matches!(phase.action, Action::Screw { release: 0, .. }) {
+            let message = "this phase lets the tool go between grips, but there is no clutch";
+            self.error(&action, message, "write `clutch_button` in [mapping], or take `turn`");
+        }
+        if matches!(phase.action, Action::Turn { .. } | Action::Screw { .. }) && !self.device.rotation_sensed {
             let message = "this phase turns the handle, but the device senses no rotation";
             self.error(&action, message, "take a device with six degrees of freedom, or leave the turn out");
         }

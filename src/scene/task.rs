@@ -3,9 +3,10 @@
 //! Thread: any. [`TaskWatcher::observe`] has no heap and no clock: it may be called once per tick or per step.
 
 use crate::device::operator::Name;
-use crate::math::{Pose, Vec3};
+use crate::math::{Pose, Rot, Vec3, log_so3};
 use crate::shared::SceneView;
 use crate::sim::SimModel;
+use std::f64::consts::TAU;
 
 /// Most goals of a task: they are bits of a word.
 pub const MAX_GOALS: usize = 32;
@@ -69,6 +70,27 @@ pub enum Condition {
         /// To within this, rad.
         angle_rad: f64,
     },
+    /// The tool leans from how it stood at the start; turning about the vertical does not count.
+    ToolTilted {
+        /// By more than this, rad.
+        angle_rad: f64,
+    },
+    /// The tool stands as it did at the start; turning about the vertical does not count.
+    ToolUpright {
+        /// To within this, rad.
+        angle_rad: f64,
+    },
+    /// The tool has been turned about an axis and has gone along it as its thread says, without a break.
+    ToolScrewed {
+        /// Unit axis in the scene, out of the bolt.
+        axis: Vec3,
+        /// How far at least, rad, the way that screws it on.
+        angle_rad: f64,
+        /// Way along the axis in a turn against the clock, m; negative for a left-hand thread.
+        pitch_m: f64,
+        /// How far it may be off that way, m.
+        tolerance_m: f64,
+    },
     /// Proxy and scene overlap by no more than this.
     PenetrationBelow {
         /// m.
@@ -82,7 +104,7 @@ impl Condition {
     pub fn usual(&self) -> When {
         match self {
             Self::BodyUpright { .. } => When::End,
-            Self::PenetrationBelow { .. } => When::Always,
+            Self::ToolUpright { .. } | Self::PenetrationBelow { .. } => When::Always,
             _ => When::Once,
         }
     }
@@ -161,6 +183,37 @@ struct Watched {
     /// Since when the condition has been true without a break.
     since_s: Option<f64>,
     state: GoalState,
+    /// For what is screwed.
+    lead: Option<Lead>,
+}
+
+/// Follows a tool along a thread.
+#[derive(Clone, Copy, Debug)]
+struct Lead {
+    last: Rot,
+    /// Turned since the tool began to keep to the thread, rad, and how high it was then, m.
+    turned: f64,
+    began: f64,
+}
+
+impl Lead {
+    /// The tool as first seen, or after it has left the thread.
+    fn at(tool: &Pose, axis: &Vec3) -> Self {
+        Self { last: tool.rotation, turned: 0.0, began: axis.dot(&tool.translation.vector) }
+    }
+
+    /// Takes in the tool's pose; how far it has been turned along the thread.
+    fn follow(&mut self, tool: &Pose, axis: &Vec3, pitch_m: f64, tolerance_m: f64) -> f64 {
+        self.turned += axis.dot(&log_so3(&(tool.rotation * self.last.inverse())));
+        self.last = tool.rotation;
+        let risen = axis.dot(&tool.translation.vector) - self.began;
+        // A right-hand nut goes down when it is turned with the clock, and up against it.
+        let meant = self.turned * pitch_m / TAU;
+        if !((risen - meant).abs() <= tolerance_m) {
+            *self = Self::at(tool, axis);
+        }
+        -self.turned * pitch_m.signum()
+    }
 }
 
 /// Watches a run and says which goals are met. A run ends when the operator has finished, when a goal is lost or when
@@ -169,6 +222,7 @@ struct Watched {
 pub struct TaskWatcher {
     goals: Vec<Watched>,
     starts: Vec<Pose>,
+    tool_start: Pose,
     up: Vec3,
     timeout_s: f64,
     timed_out: bool,
@@ -182,10 +236,12 @@ impl TaskWatcher {
             goal: *goal,
             since_s: None,
             state: if goal.when == When::Always { GoalState::Met } else { GoalState::Open },
+            lead: None,
         };
         Self {
             goals: goals.iter().take(MAX_GOALS).map(watch).collect(),
             starts: model.bodies.iter().map(|body| body.start).collect(),
+            tool_start: model.tool.start,
             up: (-model.gravity).try_normalize(1e-6).unwrap_or(Vec3::z()),
             timeout_s,
             timed_out: false,
@@ -196,8 +252,14 @@ impl TaskWatcher {
     pub fn observe(&mut self, seen: &Observation<'_>) -> TaskProgress {
         self.timed_out |= !(seen.time_s <= self.timeout_s);
         for index in 0..self.goals.len() {
-            let Watched { goal, since_s, state } = self.goals[index];
-            let holds = self.holds(&goal.condition, seen);
+            let Watched { goal, since_s, state, mut lead } = self.goals[index];
+            let holds = match goal.condition {
+                Condition::ToolScrewed { axis, angle_rad, pitch_m, tolerance_m } => {
+                    let lead = lead.get_or_insert(Lead::at(&seen.tool, &axis));
+                    lead.follow(&seen.tool, &axis, pitch_m, tolerance_m) >= angle_rad
+                }
+                condition => self.holds(&condition, seen),
+            };
             let since_s = holds.then(|| since_s.unwrap_or(seen.time_s));
             let long_enough = since_s.is_some_and(|since| seen.time_s - since >= goal.for_s);
             let state = match (goal.when, state) {
@@ -207,7 +269,7 @@ impl TaskWatcher {
                 _ if long_enough => GoalState::Met,
                 _ => GoalState::Open,
             };
-            self.goals[index] = Watched { goal, since_s, state };
+            self.goals[index] = Watched { goal, since_s, state, lead };
         }
         self.progress()
     }
@@ -246,6 +308,10 @@ impl TaskWatcher {
                     direction.dot(&(now.translation.vector - start.translation.vector)) >= distance_m
                 })
             }
+            Condition::ToolTilted { angle_rad } => self.lean(&self.tool_start, &seen.tool) > angle_rad,
+            Condition::ToolUpright { angle_rad } => self.lean(&self.tool_start, &seen.tool) <= angle_rad,
+            // Needs what was seen before: `observe` decides it.
+            Condition::ToolScrewed { .. } => false,
             Condition::BodyTilted { body, angle_rad } => self.tilt(body, seen).is_some_and(|tilt| tilt > angle_rad),
             Condition::BodyUpright { body, angle_rad } => self.tilt(body, seen).is_some_and(|tilt| tilt <= angle_rad),
         }
@@ -262,9 +328,14 @@ impl TaskWatcher {
     /// Angle between the vertical and what was the vertical of the body at the start.
     fn tilt(&self, body: usize, seen: &Observation<'_>) -> Option<f64> {
         let (start, now) = self.body(body, seen)?;
+        Some(self.lean(&start, &now))
+    }
+
+    /// Angle between the vertical and what was the vertical at the start.
+    fn lean(&self, start: &Pose, now: &Pose) -> f64 {
         let up = now.rotation * start.rotation.inverse_transform_vector(&self.up);
         // By both sine and cosine: the cosine alone cannot tell small angles apart.
-        Some(up.cross(&self.up).norm().atan2(up.dot(&self.up)))
+        up.cross(&self.up).norm().atan2(up.dot(&self.up))
     }
 }
 

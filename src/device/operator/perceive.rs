@@ -55,12 +55,21 @@ pub(super) struct Senses {
     force_held_s: f64,
     torque_held_s: f64,
     body_before: Option<Pose>,
+    /// Highest place of the tool along an axis.
+    highest: f64,
     noticed_s: Option<f64>,
 }
 
 impl Senses {
     pub(super) fn new() -> Self {
-        Self { felt: HandForce::zero(), force_held_s: 0.0, torque_held_s: 0.0, body_before: None, noticed_s: None }
+        Self {
+            felt: HandForce::zero(),
+            force_held_s: 0.0,
+            torque_held_s: 0.0,
+            body_before: None,
+            highest: f64::NEG_INFINITY,
+            noticed_s: None,
+        }
     }
 
     /// A new phase: only the felt force stays.
@@ -115,6 +124,11 @@ impl Senses {
                 held(&mut self.torque_held_s, self.felt.torque.norm() > torque_nm, for_s)
             }
             Until::ToolBelow { axis, offset } => axis.dot(&perceived.tool(mapping).translation.vector) <= offset,
+            Until::ToolDropped { axis, distance } => {
+                let height = axis.dot(&perceived.tool(mapping).translation.vector);
+                self.highest = self.highest.max(height);
+                self.highest - height >= distance
+            }
             Until::BodyMoved { body, direction, distance } => {
                 self.since_begin(perceived.body(body)).is_some_and(|(before, now)| {
                     direction.dot(&(now.translation.vector - before.translation.vector)) >= distance
