@@ -75,7 +75,7 @@ impl HapticState {
         let pose = model.tool.start;
         let contact_compliance = match model.coupling {
             Coupling::Direct { stiffness, .. } => 1.0 / stiffness,
-            _ => 0.0,
+            _ => model.policy.contact_yield,
         };
         let bandwidth_hz = match model.coupling {
             Coupling::Transparent { bandwidth_hz, .. } => bandwidth_hz,

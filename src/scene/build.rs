@@ -24,6 +24,13 @@ use crate::sim::{BodyModel, Motion, SimModel};
 /// what can be felt, and the next tick goes on from there.
 const HAPTIC_SOLVER: Settings = Settings { iterations: 60, tolerance: 1e-6, relaxation: 1.3 };
 
+/// The same for machined parts, which touch at two dozen places at once.
+const PARTS_SOLVER: Settings = Settings { iterations: 120, ..HAPTIC_SOLVER };
+
+/// How far a contact of machined parts gives way in the tick, m/N: 2 µm under a newton, as stiff as the inertia of a tool of
+/// 200 g over a tick, and two hundred times as stiff as what a device can render.
+const PARTS_YIELD: f64 = 2e-6;
+
 /// Steps in which nothing may cross the margin: a snapshot is in use until the one after it is made.
 const MARGIN_STEPS: f64 = 2.0;
 /// Least margin chosen here, m.
@@ -82,6 +89,7 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
     let margin_m = check.rate_and_margin(&limits);
     let phases = tool.as_ref().zip(bodies.as_ref()).map(|(tool, bodies)| check.phases(tool, bodies, &limits));
     check.goals(&limits);
+    let has_parts = check.has_parts();
     let Check { problems, .. } = check;
     let failed = problems.errors() > 0;
     let warnings = spec.source.report(problems);
@@ -111,7 +119,7 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
         coupling,
         tool: ToolModel { inertia: tool.inertia, start: tool.start },
         policy,
-        solver: HAPTIC_SOLVER,
+        solver: if has_parts { PARTS_SOLVER } else { HAPTIC_SOLVER },
     };
     Ok(Built {
         handle_start: spec.mapping.pose_to_device(&tool.start),
@@ -170,6 +178,12 @@ impl Check<'_> {
         (self.solids, self.held) = (solids, held);
     }
 
+    /// True when a body or the tool is a machined part.
+    fn has_parts(&self) -> bool {
+        let is_part = |solid: &Option<Solid>| matches!(solid, Some(Solid { shape: Shape::Part(_), .. }));
+        self.solids.iter().chain([&self.held]).any(is_part)
+    }
+
     /// The device's limits, tightened by the scene.
     fn limits(&mut self) -> Limits {
         let (safety, mut limits) = (self.spec.safety, self.device.limits);
@@ -208,6 +222,7 @@ impl Check<'_> {
         let safety = self.spec.safety;
         let mut policy = Policy { passivity: safety.passivity, ..Policy::default() };
         policy.ramp_s = safety.ramp_up_s.unwrap_or(policy.ramp_s);
+        policy.contact_yield = if self.has_parts() { PARTS_YIELD } else { 0.0 };
         if !safety.passivity && self.device.driver == "simulated" {
             let message = "`passivity` is off: nothing bounds the energy given to the hand";
             self.warn("safety.passivity", message, "leave it off only to study what the bound prevents");
@@ -303,9 +318,7 @@ impl Check<'_> {
             self.error("simulation", &message, "lower `simulation`: no one could feel the steps in between");
         }
         let travel = limits.speed.linear * self.spec.mapping.motion_scale * MARGIN_STEPS / rate;
-        let is_part = |solid: &Option<Solid>| matches!(solid, Some(Solid { shape: Shape::Part(_), .. }));
-        let parts = self.solids.iter().chain([&self.held]).any(is_part);
-        let (least, most) = if parts { MARGIN_PARTS_M } else { (MARGIN_LEAST_M, f64::INFINITY) };
+        let (least, most) = if self.has_parts() { MARGIN_PARTS_M } else { (MARGIN_LEAST_M, f64::INFINITY) };
         let Some(margin) = self.spec.margin_m else { return travel.clamp(least, most) };
         if margin < travel {
             let (margin, travel) = (millimetres(margin), millimetres(travel));

@@ -56,24 +56,25 @@ fn make_part(spec: &PartSpec, source: &Source) -> Result<Solid, Unmade> {
     let part = design.part(spec.facets).map_err(|error| cannot(&error))?;
     let from = design.source().map_err(|error| cannot(&error))?;
     let plan = grid_plan(&design);
-    let field: Option<Arc<dyn DistanceField>> = match &spec.model {
-        ModelChoice::Exact => None,
-        ModelChoice::Grid => Some(Arc::new(bake_grid(&from, &plan).map_err(|error| {
-            Unmade::new(error.to_string(), "make the part smaller, or write model = \"exact\"")
-        })?)),
-        ModelChoice::File(file) => {
-            let path = beside(source, file);
-            let bytes = read_file(&path)?;
-            let hashes = [from.hash(&plan), from.hash(&TrainPlan::default()), from.hash(&TrainPlan::round())];
-            Some(Arc::new(baked(&bytes, &hashes).map_err(|error| {
-                let help = bake_command(spec, &design, file).map_or_else(
-                    || "write model = \"grid\", which needs no file".to_owned(),
-                    |command| format!("make it with: {command}"),
-                );
-                Unmade::new(format!("{}: {error}", path.display()), help)
-            })?))
-        }
-    };
+    let field: Option<Arc<dyn DistanceField>> =
+        match &spec.model {
+            ModelChoice::Exact => None,
+            ModelChoice::Grid => Some(Arc::new(bake_grid(&from, &plan).map_err(|error| {
+                Unmade::new(error.to_string(), "make the part smaller, or write model = \"exact\"")
+            })?)),
+            ModelChoice::File(file) => {
+                let path = beside(source, file);
+                let bytes = read_file(&path)?;
+                let hashes = [from.hash(&plan), from.hash(&TrainPlan::default()), from.hash(&TrainPlan::round())];
+                Some(Arc::new(baked(&bytes, &hashes).map_err(|error| {
+                    let help = bake_command(spec, &design, file).map_or_else(
+                        || "write model = \"grid\", which needs no file".to_owned(),
+                        |command| format!("make it with: {command}"),
+                    );
+                    Unmade::new(format!("{}: {error}", path.display()), help)
+                })?))
+            }
+        };
     Ok(Solid { shape: Shape::Part(Arc::new(part)), field })
 }
 
@@ -99,7 +100,10 @@ fn beside(source: &Source, file: &str) -> PathBuf {
 
 fn read_file(path: &Path) -> Result<Vec<u8>, Unmade> {
     let failed = |error: std::io::Error| {
-        Unmade::new(format!("cannot read {}: {error}", path.display()), "is the path right? it starts at the scene file")
+        Unmade::new(
+            format!("cannot read {}: {error}", path.display()),
+            "is the path right? it starts at the scene file",
+        )
     };
     let mut bytes = Vec::new();
     // One byte more than allowed is enough to see that there is too much.

@@ -36,11 +36,13 @@ pub use shipped::{
     OpenError, device_text, open, open_device, scene_text, shipped, shipped_device, shipped_device_names, shipped_names,
 };
 pub use spec::{
-    BodySpec, CouplingKind, CouplingSpec, ModelChoice, OperatorSpec, PartForm, PartKind, PartSpec, SafetySpec, SceneSpec,
-    ShapeSpec, Source, TaskSpec, ToolSpec, Weight,
+    BodySpec, CouplingKind, CouplingSpec, ModelChoice, OperatorSpec, PartForm, PartKind, PartSpec, SafetySpec,
+    SceneSpec, ShapeSpec, Source, TaskSpec, ToolSpec, Weight,
 };
 pub use task::{Condition, Goal, GoalState, Observation, TaskProgress, TaskWatcher, When};
 
+#[cfg(test)]
+mod part_tests;
 #[cfg(test)]
 mod schema_tests;
 #[cfg(test)]

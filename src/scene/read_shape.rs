@@ -11,7 +11,7 @@ use crate::math::{Pose, Rot, Vec3};
 /// Smallest and largest length of a shape, m: a slip of a unit lies outside.
 const LENGTH_M: (f64, f64) = (1e-6, 10.0);
 /// Farthest place from the origin along an axis, m.
-const PLACE_MAX_M: f64 = 10.0;
+pub(super) const PLACE_MAX_M: f64 = 10.0;
 /// Largest angle of a pose, rad: once around.
 const ANGLE_MAX_RAD: f64 = std::f64::consts::TAU;
 

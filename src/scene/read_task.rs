@@ -13,7 +13,7 @@
 //! ```
 
 use super::read_operator::{TIME_MAX_S, TURN_MAX, read_body, read_name};
-use super::read_shape::{angle, direction, distance, offset, one_of, place};
+use super::read_shape::{PLACE_MAX_M, angle, direction, distance, offset, one_of, place};
 use super::spec::{Source, TaskSpec};
 use super::task::{Condition, Goal, MAX_GOALS, When};
 use crate::device::operator::Name;
@@ -108,8 +108,15 @@ fn read_placed(table: &Table<'_>, key: &str, bodies: &[&str]) -> Option<Conditio
             let distance_m = distance(table, "distance");
             Some(Condition::BodyMoved { body: body?, direction: direction?, distance_m: distance_m? })
         }
-        "tool_tilted" => Some(Condition::ToolTilted { angle_rad: angle(table, "angle")? }),
-        "tool_upright" => Some(Condition::ToolUpright { angle_rad: angle(table, "angle")? }),
+        "tool_tilted" | "tool_upright" => {
+            let below = table.quantity("below", Dimension::Length).at_least(-PLACE_MAX_M).at_most(PLACE_MAX_M);
+            let (angle_rad, below_m) = (angle(table, "angle"), below.optional().unwrap_or(f64::INFINITY));
+            let angle_rad = angle_rad?;
+            Some(match key {
+                "tool_tilted" => Condition::ToolTilted { angle_rad, below_m },
+                _ => Condition::ToolUpright { angle_rad, below_m },
+            })
+        }
         "tool_screwed" => {
             let turn = table.quantity("angle", Dimension::Angle).positive().at_most(TURN_MAX).required();
             let (axis, pitch_m) = (direction(table, "axis"), distance(table, "pitch"));

@@ -76,14 +76,24 @@ static MOVE_TO: Keys = Keys {
         TARGET,
         TURNED,
         SPEED,
-        quantity("scatter", D::Length, "\"2 mm\"", "The target is off across z by up to this, elsewhere for every seed")
-            .not_negative()
-            .at_most(1.0)
-            .or("0"),
-        quantity("scatter_angle", D::Angle, "\"180 deg\"", "Likewise turned about z of the scene, by up to this either way")
-            .not_negative()
-            .at_most(PI)
-            .or("0"),
+        quantity(
+            "scatter",
+            D::Length,
+            "\"2 mm\"",
+            "The target is off across z by up to this, elsewhere for every seed",
+        )
+        .not_negative()
+        .at_most(1.0)
+        .or("0"),
+        quantity(
+            "scatter_angle",
+            D::Angle,
+            "\"180 deg\"",
+            "Likewise turned about z of the scene, by up to this either way",
+        )
+        .not_negative()
+        .at_most(PI)
+        .or("0"),
     ],
     choices: &[],
 };
@@ -214,7 +224,8 @@ static UNTIL: Keys = Keys {
         TORQUE_ABOVE,
         HELD.chosen(),
         TOOL_BELOW,
-        Key::table("tool_dropped", &DROPPED, "The tool has fallen, from the highest place it had in this phase").chosen(),
+        Key::table("tool_dropped", &DROPPED, "The tool has fallen, from the highest place it had in this phase")
+            .chosen(),
         BODY_MOVED,
         BODY_TILTED,
         BODY_AT,
@@ -278,7 +289,13 @@ static TOOL_LEANING: Keys = Keys {
     heading: "tool_tilted = { … }",
     about: "How far the tool leans from how it stood at the start; turning about the vertical does not count. Also \
             `tool_upright`.",
-    keys: &[quantity("angle", D::Angle, "\"3 deg\"", "By how much").positive().at_most(TAU)],
+    keys: &[
+        quantity("angle", D::Angle, "\"3 deg\"", "By how much").positive().at_most(TAU),
+        quantity("below", D::Length, "\"20 mm\"", "Height above which it does not count")
+            .at_least(-10.0)
+            .at_most(10.0)
+            .optional("it always counts"),
+    ],
     choices: &[],
 };
 
@@ -337,7 +354,8 @@ static GOAL: Keys = Keys {
         Key::table("body_upright", &LEANING, "A body stands as it did at the start, to within an angle").chosen(),
         Key::table("tool_tilted", &TOOL_LEANING, "The tool leans from how it stood at the start by more than an angle")
             .chosen(),
-        Key::table("tool_upright", &TOOL_LEANING, "The tool stands as it did at the start, to within an angle").chosen(),
+        Key::table("tool_upright", &TOOL_LEANING, "The tool stands as it did at the start, to within an angle")
+            .chosen(),
         Key::table("tool_screwed", &SCREWED, "The tool has been screwed on by an angle, along its thread").chosen(),
         quantity("penetration_below", D::Length, "\"0.5 mm\"", "Proxy and scene overlap by no more than this")
             .positive()

@@ -74,11 +74,15 @@ pub enum Condition {
     ToolTilted {
         /// By more than this, rad.
         angle_rad: f64,
+        /// While its height is below this, m; higher up it does not count.
+        below_m: f64,
     },
     /// The tool stands as it did at the start; turning about the vertical does not count.
     ToolUpright {
         /// To within this, rad.
         angle_rad: f64,
+        /// While its height is below this, m; higher up it may lean as it likes.
+        below_m: f64,
     },
     /// The tool has been turned about an axis and has gone along it as its thread says, without a break.
     ToolScrewed {
@@ -308,8 +312,12 @@ impl TaskWatcher {
                     direction.dot(&(now.translation.vector - start.translation.vector)) >= distance_m
                 })
             }
-            Condition::ToolTilted { angle_rad } => self.lean(&self.tool_start, &seen.tool) > angle_rad,
-            Condition::ToolUpright { angle_rad } => self.lean(&self.tool_start, &seen.tool) <= angle_rad,
+            Condition::ToolTilted { angle_rad, below_m } => {
+                self.up.dot(&tool) < below_m && self.lean(&self.tool_start, &seen.tool) > angle_rad
+            }
+            Condition::ToolUpright { angle_rad, below_m } => {
+                self.up.dot(&tool) >= below_m || self.lean(&self.tool_start, &seen.tool) <= angle_rad
+            }
             // Needs what was seen before: `observe` decides it.
             Condition::ToolScrewed { .. } => false,
             Condition::BodyTilted { body, angle_rad } => self.tilt(body, seen).is_some_and(|tilt| tilt > angle_rad),
@@ -409,6 +417,44 @@ mod tests {
                 assert!(success(&yes) && !success(&no), "{condition:?} {when:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_tool_leans_only_where_it_counts() {
+        let dark = SceneView::empty();
+        let leaning =
+            |angle: f64, z: f64| Observation { tool: Pose::new(Vec3::z() * z, Vec3::x() * angle), ..seen(0.0, &dark) };
+        let (angle_rad, below_m) = (0.05, 0.02);
+        let upright = Condition::ToolUpright { angle_rad, below_m };
+        let tilted = Condition::ToolTilted { angle_rad, below_m };
+        for (angle, z, is_upright, is_tilted) in
+            [(0.04, 0.01, true, false), (0.06, 0.01, false, true), (0.06, 0.03, true, false)]
+        {
+            let success = |condition| watcher(condition, When::Always, 0.0).observe(&leaning(angle, z)).success;
+            assert_eq!((success(upright), success(tilted)), (is_upright, is_tilted), "{angle} {z}");
+        }
+    }
+
+    #[test]
+    fn screwing_counts_as_long_as_the_tool_keeps_to_its_thread() {
+        let dark = SceneView::empty();
+        let (axis, tolerance_m) = (Vec3::z(), 5e-4);
+        // Three turns with the clock in small steps, down by `way` in each.
+        let met = |way: f64, pitch_m: f64| {
+            let condition = Condition::ToolScrewed { axis, angle_rad: 2.5 * TAU, pitch_m, tolerance_m };
+            let mut watcher = watcher(condition, When::Once, 0.0);
+            for step in 0..=300 {
+                let turns = f64::from(step) * 0.01;
+                let tool = Pose::new(Vec3::z() * (-way * turns), Vec3::zeros());
+                let tool = Pose::from_parts(tool.translation, exp_so3(&(Vec3::z() * (-TAU * turns))));
+                watcher.observe(&Observation { tool, ..seen(turns, &dark) });
+            }
+            watcher.progress().success
+        };
+        assert!(met(5e-3, 5e-3));
+        assert!(!met(0.0, 5e-3), "turned on the spot");
+        assert!(!met(4e-3, 5e-3), "another lead");
+        assert!(!met(5e-3, -5e-3), "the other hand");
     }
 
     #[test]
