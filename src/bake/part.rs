@@ -3,7 +3,7 @@
 //! Thread: cold. A grid of a part with a declared symmetry is made in milliseconds, so that a scene needs no file for it.
 
 use super::{GridPlan, Source, SourceError, bake_grid};
-use crate::collision::field::{DistanceField, GridError, Revolved};
+use crate::collision::field::{Baked, GridError, Revolved};
 use crate::geometry::mesh::{MeshSurface, TriMesh};
 use crate::geometry::parts::{Bolt, BoreBlock, Facets, Nut, PartError, Peg};
 use crate::geometry::{Part, Shape};
@@ -47,7 +47,7 @@ pub struct Ready {
     /// The part as a shape.
     pub shape: Shape,
     /// Its distances.
-    pub field: Arc<dyn DistanceField>,
+    pub field: Arc<Baked>,
 }
 
 impl Design {

@@ -16,6 +16,17 @@ pub enum Side {
     B,
 }
 
+impl Side {
+    /// The one that is not this.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}
+
 /// Two points that may come together: `gap = n·(p_a − p_b)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {

@@ -6,8 +6,8 @@
 //! tighter than boxes (a long plate beside a peg) and as cheap, and the scenes have tens of shapes, not thousands.
 
 use super::contact::identity;
-use super::field::DistanceField;
-use super::parts::{Holder, Near, Outlook, Reducer, Reduction, View, Way};
+use super::field::Baked;
+use super::parts::{Holder, Near, Outlook, Reducer, Reduction, Touch, View, Way};
 use super::{Candidate, Candidates, Placed, Side, collide};
 use crate::geometry::{BoundingSphere, Features, Part, Shape, ShapeError, Surface};
 use crate::math::{Pose, Vec3, pose_is_sound};
@@ -27,7 +27,7 @@ pub struct Collider {
     /// Where it is on the body, whose origin is its centre of mass.
     pub pose_body_shape: Pose,
     /// Fast distances of a part; without them the exact surface is asked.
-    pub field: Option<Arc<dyn DistanceField>>,
+    pub field: Option<Arc<Baked>>,
 }
 
 impl Collider {
@@ -279,15 +279,11 @@ impl CollisionModel {
                 Side::A => (&holder_a, &holder_b),
                 Side::B => (&holder_b, &holder_a),
             };
-            let on_holder = within(&holder.pose, &contact.point);
-            let local = target.pose.rotation.inverse_transform_vector(&(on_holder - target.pose.translation.vector));
-            // The normal belongs to the other side; from it towards the holder.
-            let found = target.surface.signed_distance(&local);
-            let outward = target.pose.rotation * found.normal;
-            let on_target = on_holder - outward * found.distance;
-            let (point_a, point_b, normal, surface) = match contact.side {
-                Side::A => (on_holder, on_target, outward, Side::B),
-                Side::B => (on_target, on_holder, -outward, Side::A),
+            let touch = Touch::of(holder, target, &contact.point);
+            let surface = if touch.flipped == (contact.side == Side::A) { Side::A } else { Side::B };
+            let (point_a, point_b, normal) = match surface {
+                Side::B => (touch.point, touch.point - touch.outward * touch.gap, touch.outward),
+                Side::A => (touch.point - touch.outward * touch.gap, touch.point, -touch.outward),
             };
             let owner = if surface == Side::A { &to_a } else { &to_b };
             out.push(Candidate {
@@ -300,7 +296,7 @@ impl CollisionModel {
                 normal,
                 normal_local: owner.rotation * normal,
                 surface,
-                gap: found.distance,
+                gap: touch.gap,
             });
         }
     }

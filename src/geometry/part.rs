@@ -19,6 +19,8 @@ pub struct PartNode {
     pub normal: Vec3,
     /// Area it stands for, m².
     pub area: f64,
+    /// It lies on an edge: faces about it turn by more than 25°, and the normal is that of none of them.
+    pub is_edge: bool,
 }
 
 /// See the file's head.
@@ -112,12 +114,15 @@ fn neighbours(mesh: &TriMesh) -> (Vec<u32>, Vec<u32>) {
     (first, pairs.into_iter().map(|(_, to)| to).collect())
 }
 
+/// Cosine of the greatest angle between the normal of a node that is not on an edge and that of a face about it: 12.5°.
+const SMOOTH: f64 = 0.976;
+
 /// A node at every vertex, with a third of the area of each triangle about it.
 fn nodes(mesh: &TriMesh) -> Vec<PartNode> {
     let mut nodes: Vec<PartNode> = mesh
         .vertices()
         .iter()
-        .map(|position| PartNode { position: *position, normal: Vec3::zeros(), area: 0.0 })
+        .map(|position| PartNode { position: *position, normal: Vec3::zeros(), area: 0.0, is_edge: false })
         .collect();
     for (triangle, ends) in mesh.triangles().iter().enumerate() {
         let [a, b, c] = mesh.corners(triangle);
@@ -130,6 +135,14 @@ fn nodes(mesh: &TriMesh) -> Vec<PartNode> {
     }
     for node in &mut nodes {
         node.normal = node.normal.try_normalize(0.0).unwrap_or_else(Vec3::z);
+    }
+    for (triangle, ends) in mesh.triangles().iter().enumerate() {
+        let [a, b, c] = mesh.corners(triangle);
+        let across = (b - a).cross(&(c - a));
+        for end in ends {
+            let node = &mut nodes[*end as usize];
+            node.is_edge |= across.dot(&node.normal) < SMOOTH * across.norm();
+        }
     }
     nodes
 }

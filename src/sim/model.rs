@@ -2,7 +2,7 @@
 //!
 //! Thread: any (plain data, made by `scene`).
 
-use crate::collision::field::DistanceField;
+use crate::collision::field::Baked;
 use crate::geometry::Shape;
 use crate::math::{Pose, Vec3};
 use crate::mechanism::pmi::RigidInertia;
@@ -37,7 +37,7 @@ pub struct BodyModel {
     /// Its shape.
     pub shape: Shape,
     /// Fast distances of a shape that is a part.
-    pub field: Option<Arc<dyn DistanceField>>,
+    pub field: Option<Arc<Baked>>,
     /// The shape's frame in the body's frame, whose origin is the centre of mass.
     pub pose_body_shape: Pose,
     /// How it moves.
@@ -54,7 +54,7 @@ pub struct ToolBody {
     /// Its shape.
     pub shape: Shape,
     /// Fast distances of a shape that is a part.
-    pub field: Option<Arc<dyn DistanceField>>,
+    pub field: Option<Arc<Baked>>,
     /// The shape's frame in the tool's frame.
     pub pose_tool_shape: Pose,
     /// Mass and inertia of the proxy.

@@ -37,6 +37,8 @@ const GIVES: f64 = 1e-3;
 const MOST_WAY: f64 = 2.0;
 /// Gap at the end of the step up to which a contact counts as closed, m.
 const CLOSED_M: f64 = 1e-10;
+/// The same for a contact that carries force, m: a solve that comes from inside leaves traces of force on contacts that are open.
+const CARRYING_M: f64 = 1e-8;
 /// Speed at a contact below which it counts as none, m/s.
 const AT_REST_M_PER_S: f64 = 1e-9;
 /// Impact speed below which there is no rebound, in units of the speed gravity gives in a step.
@@ -89,7 +91,7 @@ impl Closed {
                 + step_s * contact.rate(0, &data.movers, |mover| mover.midpoint + mover.creep)
         };
         let from: Vec<usize> = (0..data.contacts.len())
-            .filter(|i| data.lambda[3 * i] > 0.0 || gap(&data.contacts[*i]) < CLOSED_M)
+            .filter(|i| gap(&data.contacts[*i]) < if data.lambda[3 * i] > 0.0 { CARRYING_M } else { CLOSED_M })
             .collect();
         let ends = ends(data);
         let slow = REBOUND_STEPS * step_s * model.gravity.norm();

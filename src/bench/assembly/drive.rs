@@ -154,7 +154,7 @@ impl Drive {
             materials: vec![Material { name: "steel".into(), friction: assembly.friction, restitution: 0.0 }],
             gravity: Vec3::zeros(),
             rate_hz: 1.0 / step_s,
-            margin_m: 5e-4,
+            margin_m: 1.5e-4,
             collision_thread: false,
             solver: Settings::default(),
         };

@@ -29,7 +29,7 @@ impl<S: Surface> Exact<S> {
     }
 }
 
-impl<S: Surface + std::fmt::Debug> DistanceField for Exact<S> {
+impl<S: Surface> DistanceField for Exact<S> {
     fn distance(&self, point: &Vec3) -> Distance {
         let found = self.surface.signed_distance(point);
         Distance { value: found.distance, gradient: found.normal }

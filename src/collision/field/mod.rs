@@ -108,7 +108,7 @@ impl Answers<'_> {
 }
 
 /// A solid known by a signed distance, exact or not.
-pub trait DistanceField: Send + Sync + std::fmt::Debug {
+pub trait DistanceField: Send + Sync {
     /// Distance and gradient at one point of the solid's frame. Finite for every finite point.
     fn distance(&self, point: &Vec3) -> Distance;
 

@@ -16,8 +16,10 @@
 mod near;
 mod pressure;
 mod reduce;
+mod touch;
 
 pub use near::Outlook;
 pub(super) use near::{Holder, Near, Way};
 pub use reduce::Reduction;
 pub(super) use reduce::{Reducer, View};
+pub(super) use touch::Touch;

@@ -6,9 +6,9 @@
 //! product with the small motion of A relative to B is the change of the node's gap.
 
 use super::super::Side;
-use super::super::field::{Answers, DistanceField, Nodes};
+use super::super::field::{Answers, Baked, DistanceField, Nodes};
 use crate::geometry::{Part, Surface};
-use crate::math::{Mat3, Mat6, Pose, Vec3, Vec6, join, skew, split};
+use crate::math::{Mat3, Mat6, Pose, Vec3, Vec6, skew};
 
 /// What a body is about to do, so that the contacts it will need can be told from those it will not.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ pub(in super::super) struct Holder<'a> {
     /// Exact distances.
     pub(in super::super) surface: &'a dyn Surface,
     /// Fast distances, when there are such.
-    pub(in super::super) field: Option<&'a dyn DistanceField>,
+    pub(in super::super) field: Option<&'a Baked>,
     /// The shape in the world.
     pub(in super::super) pose: Pose,
 }
@@ -123,10 +123,15 @@ impl Near {
             let [gx, gy, gz] = [4, 5, 6].map(|k| f64::from(self.buffers[k][index]));
             let outward = Vec3::new(gx, gy, gz);
             let Some(outward) = outward.try_normalize(0.1) else { continue };
+            let mut normal = turn * outward;
+            let facing = -(place * node.normal).dot(&normal);
             // A node that looks the same way as the surface it is near is behind a thin wall, not on it.
-            let normal = turn * outward;
-            if (place * node.normal).dot(&normal) > BEHIND {
+            if facing < BEHIND {
                 continue;
+            }
+            // In the middle of a face, next to an edge of the other side: the face says where out is.
+            if facing < ALIGNED && !node.is_edge {
+                normal = place * -node.normal;
             }
             let normal = normal * sign;
             let point = place * node.position + away;
@@ -174,11 +179,7 @@ impl Near {
     }
 }
 
-/// Cosine between a node's normal and the surface's beyond which the two cannot be facing each other.
-const BEHIND: f64 = 0.3;
-
-/// Row of a twist in scaled coordinates: moments over `size`.
-pub(super) fn scaled(row: &[f64; 6], size: f64) -> Vec6 {
-    let (force, moment) = split(&Vec6::from_column_slice(row));
-    join(&force, &(moment / size))
-}
+/// Cosine between a node's normal and the way into the surface below which the two cannot be facing each other.
+const BEHIND: f64 = -0.3;
+/// Cosine above which two faces that touch have the same normal, but for facets.
+const ALIGNED: f64 = 0.966;

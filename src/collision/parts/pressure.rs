@@ -10,37 +10,92 @@
 //! the nodes once. The layer is stiff against the inertia of the bodies, so that the motion is that of rigid bodies but
 //! for a part in a thousand, and weighs each node by its area, so that a finer mesh carries no more than a coarse one.
 
-use super::near::{Near, Way, scaled};
+use super::near::{Near, Way};
 use crate::math::{Mat6, Vec6};
 
-/// Stiffness of the layer, in units of the largest inertial stiffness.
+/// Stiffness of the layer over all nodes near, in units of the mean inertial stiffness, to begin with.
 const STIFFER: f64 = 1e3;
+/// Depth to which nothing may press in, m: the layer is made stiffer until it does not. Less than what is felt or counts as
+/// penetration, more than the rounding of the distances; and so much that a patch has several nodes.
+const DEEPEST: f64 = 2e-6;
+/// Times the layer is made stiffer at most.
+const STIFFENINGS: usize = 3;
 /// Most rounds. What is left after them does not matter: the contact law is solved afterwards.
 const ROUNDS: usize = 12;
 /// Rounds end when the gradient is this part of what it was for the free motion.
 const CLOSE: f64 = 1e-6;
 /// How much of the mean yielding is added in each direction, so that what is locked in one can be solved for.
 const LOCKED: f64 = 1e-9;
+/// Gap up to which nodes count whatever the motion, m.
+const ALWAYS: f64 = 1e-5;
 
-/// Fills `pressure` with the force on each node; the displacement found, moments being scaled by `size`.
-pub(super) fn press(near: &Near, way: &Way, size: f64, rows: &mut Vec<Vec6>, pressure: &mut Vec<f64>) -> Option<Vec6> {
-    pressure.clear();
-    pressure.resize(near.len(), 0.0);
-    let scale = Vec6::new(1.0, 1.0, 1.0, size, size, size);
-    let free = way.free.component_mul(&scale);
-    let yielding = Mat6::from_fn(|i, j| way.yielding[(i, j)] * scale[i] * scale[j]);
-    let mean = yielding.trace() / 6.0;
-    if !(mean > 0.0 && mean.is_finite() && free.iter().all(|x| x.is_finite())) {
-        return None;
+/// A node that may come to carry.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    row: Vec6,
+    gap: f64,
+    area: f64,
+    index: u32,
+}
+
+/// Room for the work, kept from look to look.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Press {
+    nodes: Vec<Node>,
+    /// Force on each node near.
+    pub(super) pressure: Vec<f64>,
+}
+
+impl Press {
+    /// Finds the force on each node near, with moments scaled by `size`; false when nothing yields, and so nothing presses.
+    pub(super) fn spread(&mut self, near: &Near, way: &Way, size: f64) -> bool {
+        self.pressure.clear();
+        self.pressure.resize(near.len(), 0.0);
+        let scale = Vec6::new(1.0, 1.0, 1.0, size, size, size);
+        let free = way.free.component_mul(&scale);
+        let yielding = Mat6::from_fn(|i, j| way.yielding[(i, j)] * scale[i] * scale[j]);
+        let mean = yielding.trace() / 6.0;
+        if !(mean > 0.0 && mean.is_finite() && free.iter().all(|x| x.is_finite())) {
+            return false;
+        }
+        let Some(inertia) = (yielding + Mat6::identity() * (LOCKED * mean)).try_inverse() else { return false };
+        self.gather(near, &free, size);
+        let total: f64 = near.area.iter().sum();
+        let mut layer = STIFFER / (mean * total);
+        let mut at = free;
+        for _ in 0..=STIFFENINGS {
+            at = settle(&self.nodes, &inertia, layer, &free, at);
+            let depth = |node: &Node| -(node.gap + node.row.dot(&at));
+            let deepest = self.nodes.iter().map(depth).fold(0.0, f64::max);
+            if deepest <= 1.5 * DEEPEST {
+                break;
+            }
+            layer *= deepest / DEEPEST;
+        }
+        for node in &self.nodes {
+            let depth = -(node.gap + node.row.dot(&at));
+            self.pressure[node.index as usize] = layer * node.area * depth.max(0.0);
+        }
+        true
     }
-    let inertia = (yielding + Mat6::identity() * (LOCKED * mean)).try_inverse()?;
-    let total: f64 = near.area.iter().sum();
-    let layer = STIFFER / (mean * total);
-    rows.clear();
-    rows.extend(near.row.iter().map(|row| scaled(row, size)));
-    let mut at = free;
-    let mut state = Slope::at(near, rows, &inertia, layer, &free, &at);
-    let small = CLOSE * state.gradient.norm();
+
+    /// The nodes that could carry: none that is farther than twice the whole motion can.
+    fn gather(&mut self, near: &Near, free: &Vec6, size: f64) {
+        let (linear, angular) = (free.fixed_rows::<3>(0).norm(), free.fixed_rows::<3>(3).norm());
+        let reach = 2.0 * (linear + 2.0 * angular) + ALWAYS;
+        self.nodes.clear();
+        for (index, gap) in near.gap.iter().enumerate().filter(|(_, gap)| **gap < reach) {
+            let [a, b, c, d, e, f] = near.row[index];
+            let row = Vec6::new(a, b, c, d / size, e / size, f / size);
+            self.nodes.push(Node { row, gap: *gap, area: near.area[index], index: index as u32 });
+        }
+    }
+}
+
+/// The displacement of least energy, sought from `at`.
+fn settle(nodes: &[Node], inertia: &Mat6, layer: f64, free: &Vec6, mut at: Vec6) -> Vec6 {
+    let mut state = Slope::at(nodes, inertia, layer, free, &at);
+    let small = CLOSE * (inertia * free).norm().max(state.gradient.norm());
     for _ in 0..ROUNDS {
         if !(state.gradient.norm() > small) {
             break;
@@ -49,18 +104,15 @@ pub(super) fn press(near: &Near, way: &Way, size: f64, rows: &mut Vec<Vec6>, pre
         let step = -factor.solve(&state.gradient);
         let slope = state.gradient.dot(&step);
         let mut share = 1.0;
-        let mut next = Slope::at(near, rows, &inertia, layer, &free, &(at + step));
+        let mut next = Slope::at(nodes, inertia, layer, free, &(at + step));
         while next.energy > state.energy + 1e-4 * share * slope && share > 1e-3 {
             share *= 0.5;
-            next = Slope::at(near, rows, &inertia, layer, &free, &(at + step * share));
+            next = Slope::at(nodes, inertia, layer, free, &(at + step * share));
         }
         at += step * share;
         state = next;
     }
-    for (index, row) in rows.iter().enumerate() {
-        pressure[index] = layer * near.area[index] * (-(near.gap[index] + row.dot(&at))).max(0.0);
-    }
-    Some(at)
+    at
 }
 
 /// Energy and its derivatives at one displacement.
@@ -71,11 +123,11 @@ struct Slope {
 }
 
 impl Slope {
-    fn at(near: &Near, rows: &[Vec6], inertia: &Mat6, layer: f64, free: &Vec6, at: &Vec6) -> Self {
+    fn at(nodes: &[Node], inertia: &Mat6, layer: f64, free: &Vec6, at: &Vec6) -> Self {
         let away = at - free;
         let pull = inertia * away;
         let (mut energy, mut gradient, mut curvature) = (0.5 * away.dot(&pull), pull, *inertia);
-        for ((row, gap), area) in rows.iter().zip(&near.gap).zip(&near.area) {
+        for Node { row, gap, area, .. } in nodes {
             let depth = gap + row.dot(at);
             if depth < 0.0 {
                 let weight = layer * area;

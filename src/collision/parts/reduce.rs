@@ -15,7 +15,8 @@
 
 use super::super::Side;
 use super::near::{Holder, Near, Way};
-use super::pressure::press;
+use super::pressure::Press;
+use super::touch::{gap, put_back, slide};
 use crate::math::{Pose, Vec3, Vec6};
 
 /// How nodes are reduced to contacts.
@@ -45,8 +46,10 @@ const TOGETHER: f64 = 0.04;
 const ROUNDS: usize = 2;
 /// Nodes that carry less than this part of all do not count.
 const NOTHING: f64 = 1e-5;
-/// A patch is stood for by a node of side A when those carry at least this part of it.
-const OWN: f64 = 0.25;
+/// How much less deep than the deepest node of its patch the point that stands for it may be, m.
+const SHALLOWER: f64 = 1.5e-6;
+/// How much deeper, m, the nodes of one side must be to stand for a patch in place of those of the side that has more.
+const DEEPER: f64 = 2e-7;
 
 /// A contact chosen: a point of `side`'s surface.
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +66,7 @@ pub(in super::super) struct Chosen {
 pub(in super::super) struct Reducer {
     /// Centres of the patches: place in the frame of B's shape, normal likewise.
     centers: [Option<Place>; MOST],
-    rows: Vec<Vec6>,
-    pressure: Vec<f64>,
+    press: Press,
     /// Nodes that carry.
     active: Vec<u32>,
     owner: Vec<u8>,
@@ -128,8 +130,7 @@ impl Reducer {
         let most = most.min(MOST);
         match reduction {
             Reduction::Pressure => {
-                let pressed = press(view.near, view.way, view.size, &mut self.rows, &mut self.pressure);
-                if pressed.is_some() {
+                if self.press.spread(view.near, view.way, view.size) {
                     self.patches(view, ((most as f64 * PATCHES) as usize).max(1));
                 }
                 self.sentinels(view, most);
@@ -140,9 +141,9 @@ impl Reducer {
     }
 
     fn patches(&mut self, view: &View<'_>, most: usize) {
-        let total: f64 = self.pressure.iter().sum();
+        let total: f64 = self.press.pressure.iter().sum();
         self.active.clear();
-        self.active.extend((0..view.near.len() as u32).filter(|i| self.pressure[*i as usize] > NOTHING * total));
+        self.active.extend((0..view.near.len() as u32).filter(|i| self.press.pressure[*i as usize] > NOTHING * total));
         if self.active.is_empty() {
             self.centers = [None; MOST];
             return;
@@ -196,7 +197,7 @@ impl Reducer {
                 if apart < (APART * view.size).powi(2) {
                     continue;
                 }
-                let score = self.pressure[index] * apart.min(1e3);
+                let score = self.press.pressure[index] * apart.min(1e3);
                 if best.is_none_or(|(most, _)| score > most) {
                     best = Some((score, index));
                 }
@@ -220,7 +221,7 @@ impl Reducer {
         for (index, owner) in self.active.iter().zip(&self.owner) {
             let (index, owner) = (*index as usize, usize::from(*owner));
             if let Some(sum) = sums.get_mut(owner) {
-                let weight = self.pressure[index];
+                let weight = self.press.pressure[index];
                 sum.0 += weight;
                 sum.1 += view.near.point[index] * weight;
                 sum.2 += view.near.normal[index] * weight;
@@ -240,33 +241,44 @@ impl Reducer {
                 .filter(move |(_, o)| usize::from(**o) == number)
                 .map(|(i, _)| *i as usize)
         };
-        let (mut all, mut of_a) = (0.0, 0.0);
+        // Load and least gap of either side's nodes.
+        let mut sides = [(0.0, f64::INFINITY); 2];
         for index in own() {
-            all += self.pressure[index];
-            of_a += if view.near.side[index] == Side::A { self.pressure[index] } else { 0.0 };
+            let side = &mut sides[usize::from(view.near.side[index] == Side::B)];
+            *side = (side.0 + self.press.pressure[index], side.1.min(view.near.gap[index]));
         }
-        if !(all > 0.0) {
+        let [a, b] = sides;
+        if !(a.0 + b.0 > 0.0) {
             return None;
         }
-        let side = if of_a >= OWN * all { Side::A } else { Side::B };
+        let a_has_more = a.0 >= b.0;
+        let a_is_deeper = a.1 < b.1 - if a_has_more { -DEEPER } else { DEEPER };
+        let side = if a_is_deeper { Side::A } else { Side::B };
         let part = view.holder(side).part?;
         let nodes = || own().filter(|index| view.near.side[*index] == side);
         let at = |index: usize| &part.nodes[view.near.node[index] as usize].position;
-        let load = |index: usize| self.pressure[index];
+        let load = |index: usize| self.press.pressure[index];
         let middle = Middle::of(nodes().map(|index| (*at(index), load(index))), part.is_round);
         let best = nodes().min_by(|a, b| middle.apart(at(*a)).total_cmp(&middle.apart(at(*b))))?;
         // Towards the middle of the pressure on the nodes beside it, and back to the surface.
         let beside = part.beside(view.near.node[best] as usize);
         let around = nodes().filter(|index| *index == best || beside.contains(&view.near.node[*index]));
         let local = Middle::of(around.map(|index| (*at(index), load(index))), part.is_round).point();
-        let found = part.surface.signed_distance(&local);
-        let point = local - found.normal * found.distance;
         let spacing = beside.iter().map(|n| (part.nodes[*n as usize].position - at(best)).norm());
         let reach = spacing.fold(0.0, f64::max);
-        let sound = found.distance.abs() < 0.25 * reach
-            && (point - at(best)).norm() < reach
-            && found.normal.dot(&part.nodes[view.near.node[best] as usize].normal) > 0.7;
-        Some(Chosen { number, side, point: if sound { point } else { *at(best) } })
+        let sound = |p: &Vec3| (p - local).norm() < 0.25 * reach && (p - at(best)).norm() < reach;
+        let point = put_back(&*part.surface, &local).filter(sound).unwrap_or(*at(best));
+        let (holder, target) = (view.holder(side), view.holder(side.other()));
+        let point = if part.nodes[view.near.node[best] as usize].is_edge {
+            point
+        } else {
+            slide(holder, target, &point, 0.5 * reach)
+        };
+        // Whatever else it stands for, it must stand for the deepest.
+        let deepest = nodes().min_by(|a, b| view.near.gap[*a].total_cmp(&view.near.gap[*b]))?;
+        let gap = |p: &Vec3| gap(holder, target, p);
+        let point = if gap(&point) < gap(at(deepest)) + SHALLOWER { point } else { *at(deepest) };
+        Some(Chosen { number, side, point })
     }
 
     /// Adds the nodes that would stop each of twelve motions first, nearest first, while there is room.
@@ -305,8 +317,8 @@ impl Reducer {
         let ahead = |index: usize| near.gap[index] + Vec6::from_column_slice(&near.row[index]).dot(&view.way.free);
         self.active.clear();
         self.active.extend((0..near.len() as u32).filter(|index| ahead(*index as usize) < 0.0));
-        self.pressure.clear();
-        self.pressure.resize(near.len(), 1.0);
+        self.press.pressure.clear();
+        self.press.pressure.resize(near.len(), 1.0);
         let mut centers = self.recall(view, most);
         self.grow(view, &mut centers, most);
         for _ in 0..ROUNDS {
