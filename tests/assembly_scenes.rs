@@ -2,8 +2,7 @@
 
 use hapticd::daemon::{DemoOptions, Lockstep, run_demo};
 use hapticd::device::operator::{HandModel, Operator, Script, Skill};
-use hapticd::device::simulated::SimulatedDevice;
-use hapticd::device::{Device, DeviceFault, DeviceSpec, HandSample, PerPart, SafeForce};
+use hapticd::device::{Device, DeviceFault, DeviceSpec, HandSample, PerPart, SafeForce, SimulatedDevice};
 use hapticd::geometry::{Shape, Surface};
 use hapticd::math::{Pose, Random, Rot, Vec3, log_so3};
 use hapticd::scene::{Built, SceneSpec, build, open, open_device};
@@ -47,34 +46,37 @@ fn achieves(scene: &str, seed: u64, skill: Skill) {
     assert!(json["peak_force_n"].as_f64() <= json["force_limit_n"].as_f64(), "{json}");
 }
 
-#[test]
-fn each_skill_turns_the_nut_on() {
-    for (seed, skill) in [(1, Skill::Novice), (2, Skill::Trained), (3, Skill::Expert)] {
-        achieves("bolting", seed, skill);
-    }
+/// Seeds of each skill: one in the usual run; `HAPTICD_ASSEMBLY_SEEDS=20` for all that are promised, best in release.
+fn seeds() -> u64 {
+    std::env::var("HAPTICD_ASSEMBLY_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-#[test]
-fn each_skill_puts_the_tight_peg_in() {
-    for (seed, skill) in [(1, Skill::Novice), (2, Skill::Trained), (3, Skill::Expert)] {
-        achieves("peg_in_hole", seed, skill);
-    }
+/// Virtual time of a restless hand, s; `HAPTICD_ASSEMBLY_SECONDS=600` for ten minutes, best in release.
+fn seconds() -> f64 {
+    std::env::var("HAPTICD_ASSEMBLY_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3.0)
 }
 
-#[test]
-#[ignore = "an hour in a debug build; in release: cargo test --release --test assembly_scenes -- --ignored all_seeds"]
-fn all_seeds_of_all_skills_achieve_both() {
+/// Everyone achieves the task; says all who do not.
+fn everyone_achieves(scene: &str) {
     let mut failed = Vec::new();
-    for scene in ["bolting", "peg_in_hole"] {
-        for skill in Skill::ALL {
-            for seed in 1..=20 {
-                if std::panic::catch_unwind(|| achieves(scene, seed, skill)).is_err() {
-                    failed.push((scene, skill.name(), seed));
-                }
+    for skill in Skill::ALL {
+        for seed in 1..=seeds() {
+            if std::panic::catch_unwind(|| achieves(scene, seed, skill)).is_err() {
+                failed.push((skill.name(), seed));
             }
         }
     }
-    assert!(failed.is_empty(), "{failed:?}");
+    assert!(failed.is_empty(), "{scene}: {failed:?}");
+}
+
+#[test]
+fn everyone_turns_the_nut_on() {
+    everyone_achieves("bolting");
+}
+
+#[test]
+fn everyone_puts_the_tight_peg_in() {
+    everyone_achieves("peg_in_hole");
 }
 
 /// A handle that a random force pushes about, a walk within the device's limits, and that now and then holds the clutch.
@@ -245,51 +247,37 @@ fn holds(scene: &SceneSpec, outcome: &Outcome, overlap_m: f64) {
     assert!(outcome.peak_n > 1.0 && outcome.peak_nm > 0.05, "it was hardly touched: {outcome:?}");
 }
 
-fn nut_holds(seconds: f64, simulation_hz: f64) {
+fn nut_holds(simulation_hz: f64) {
     let scene = nut_on_its_bolt(simulation_hz);
-    let outcome = restless(&scene, seconds, 7, 5e-3, 0.018);
+    let outcome = restless(&scene, seconds(), 7, 5e-3, 0.018);
     holds(&scene, &outcome, 100e-6);
     // Half of the axial play of 0.46 mm either way, and what the tilt within the play adds.
     assert!(outcome.off_lead_m < 0.6e-3, "it left its thread: {outcome:?}");
-    assert!(outcome.turned.1 - outcome.turned.0 > 1.0, "it was hardly turned: {outcome:?}");
+    assert!(outcome.turned.1 - outcome.turned.0 > 0.5, "it was hardly turned: {outcome:?}");
 }
 
-fn peg_holds(seconds: f64, simulation_hz: f64) {
+fn peg_holds(simulation_hz: f64) {
     let scene = peg_in_its_hole(simulation_hz);
-    let outcome = restless(&scene, seconds, 7, 0.0, 1.0);
+    let outcome = restless(&scene, seconds(), 7, 0.0, 1.0);
     holds(&scene, &outcome, 100e-6);
 }
 
 #[test]
 fn a_restless_hand_cannot_push_the_nut_through_its_thread() {
-    nut_holds(4.0, 1000.0);
+    nut_holds(1000.0);
 }
 
 #[test]
 fn a_restless_hand_cannot_push_the_peg_through_the_wall() {
-    peg_holds(4.0, 1000.0);
+    peg_holds(1000.0);
 }
 
 #[test]
-#[ignore = "ten minutes of virtual time; in release: cargo test --release --test assembly_scenes -- --ignored ten_minutes"]
-fn ten_minutes_of_restlessness_with_the_nut() {
-    nut_holds(600.0, 1000.0);
+fn nor_can_it_push_the_nut_through_when_the_simulation_is_slow() {
+    nut_holds(30.0);
 }
 
 #[test]
-#[ignore = "as above"]
-fn ten_minutes_of_restlessness_with_the_peg() {
-    peg_holds(600.0, 1000.0);
-}
-
-#[test]
-#[ignore = "as above"]
-fn ten_minutes_of_restlessness_with_the_nut_at_30_hz() {
-    nut_holds(600.0, 30.0);
-}
-
-#[test]
-#[ignore = "as above"]
-fn ten_minutes_of_restlessness_with_the_peg_at_30_hz() {
-    peg_holds(600.0, 30.0);
+fn nor_can_it_push_the_peg_through_when_the_simulation_is_slow() {
+    peg_holds(30.0);
 }

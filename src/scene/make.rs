@@ -4,7 +4,7 @@
 
 use super::spec::{ModelChoice, PartForm, PartSpec, ShapeSpec, Source};
 use crate::bake::{Design, GridPlan, TrainPlan, bake_grid};
-use crate::collision::field::{Baked, DistanceField, FileError, SourceHash};
+use crate::collision::field::{Baked, FileError, SourceHash};
 use crate::geometry::Shape;
 use crate::geometry::mesh::{LengthUnit, TriMesh, Weld, read_obj, read_stl};
 use crate::geometry::parts::{Body, Fit, Hand, ThreadSpec};
@@ -23,7 +23,7 @@ pub(super) struct Solid {
     /// The shape.
     pub(super) shape: Shape,
     /// Fast distances of a part; none where the surface itself is asked.
-    pub(super) field: Option<Arc<dyn DistanceField>>,
+    pub(super) field: Option<Arc<Baked>>,
 }
 
 /// What is wrong, and what to do about it.
@@ -56,7 +56,7 @@ fn make_part(spec: &PartSpec, source: &Source) -> Result<Solid, Unmade> {
     let part = design.part(spec.facets).map_err(|error| cannot(&error))?;
     let from = design.source().map_err(|error| cannot(&error))?;
     let plan = grid_plan(&design);
-    let field: Option<Arc<dyn DistanceField>> =
+    let field: Option<Arc<Baked>> =
         match &spec.model {
             ModelChoice::Exact => None,
             ModelChoice::Grid => Some(Arc::new(bake_grid(&from, &plan).map_err(|error| {

@@ -510,6 +510,22 @@ fn every_action_and_condition_is_read() {
 }
 
 #[test]
+fn screwing_and_scattering_are_read_and_screwing_needs_a_clutch() {
+    let six = device("simulated-6dof");
+    let bolting = built("bolting", &[], &six).expect("they go together");
+    let phases = bolting.script.phases();
+    assert_eq!(phases[0].scatter, PerPart { linear: 2e-3, angular: std::f64::consts::PI });
+    let Action::Screw { axis, grip_rad, release, .. } = phases[2].action else { unreachable!("{:?}", phases[2]) };
+    assert_eq!((axis, release), (Vec3::z(), 1));
+    assert!((grip_rad - 150_f64.to_radians()).abs() < 1e-12);
+    assert_eq!(phases[2].until, Until::ToolDropped { axis: Vec3::z(), distance: 1e-3 });
+    let said = built("bolting", &[("clutch_button = 1", "")], &six).expect_err("there is no clutch");
+    assert!(said.iter().any(|s| s.contains("there is no clutch | write `clutch_button`")), "{said:#?}");
+    let said = built("bolting", &[], &device("simulated-3dof")).expect_err("it cannot turn");
+    assert!(said.iter().any(|s| s.contains("the device senses no rotation")), "{said:#?}");
+}
+
+#[test]
 fn more_than_fits_is_refused_at_the_first_that_does_not() {
     let many = |count: usize, table: fn(usize) -> String| (0..count).map(table).collect::<String>() + "[task]";
     let ball = |i| {

@@ -183,6 +183,7 @@ mod tests {
         let cases = [
             (Until::Reached { tolerance_m: 0.001, tolerance_rad: 0.01 }, moved(0.0005)),
             (Until::ToolBelow { axis: Vec3::x(), offset: 0.08 }, moved(0.07)),
+            (Until::ToolDropped { axis: Vec3::x(), distance: 0.02 }, moved(0.079)),
             (Until::BodyMoved { body, direction, distance: 0.02 }, moved(0.13)),
             (Until::BodyTilted { body, angle_rad: 0.25 }, turned),
             (Until::BodyAt { body, position: Vec3::x() * 0.2, tolerance: 0.01 }, moved(0.195)),
