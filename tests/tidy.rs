@@ -19,7 +19,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("bake", &["math", "shared", "geometry", "collision"]),
     ("sim", &["math", "shared", "mechanism", "geometry", "collision"]),
     ("files", &["math", "shared", "device"]),
-    ("scene", &["math", "shared", "mechanism", "device", "haptic", "geometry", "collision", "sim", "files"]),
+    ("scene", &["math", "shared", "mechanism", "device", "haptic", "geometry", "collision", "bake", "sim", "files"]),
     ("control", &["math", "shared", "device", "haptic"]),
     ("record", &["math", "shared", "device", "haptic"]),
     ("bench", &["*"]),

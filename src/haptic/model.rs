@@ -32,6 +32,9 @@ pub struct Policy {
     pub fade_s: f64,
     /// Over which a new mechanism takes the place of the old one.
     pub blend_s: f64,
+    /// How far each contact gives way, m/N; zero for rigid ones. Where far more contacts hold the tool than it has degrees of
+    /// freedom, as in a tightened thread, a little of it decides which of them carries what.
+    pub contact_yield: f64,
     /// From enable to full force.
     pub ramp_s: f64,
     /// The ramp starts only when the computed force is below this, N (and a tenth of it in N·m).
@@ -66,6 +69,7 @@ impl Default for Policy {
             hold_least_s: 0.05,
             fade_s: 0.1,
             blend_s: 0.01,
+            contact_yield: 0.0,
             ramp_s: 0.5,
             small_force_n: 0.5,
             device_lost_s: 0.02,

@@ -75,7 +75,7 @@ impl HapticState {
         let pose = model.tool.start;
         let contact_compliance = match model.coupling {
             Coupling::Direct { stiffness, .. } => 1.0 / stiffness,
-            _ => 0.0,
+            _ => model.policy.contact_yield,
         };
         let bandwidth_hz = match model.coupling {
             Coupling::Transparent { bandwidth_hz, .. } => bandwidth_hz,
@@ -345,11 +345,11 @@ fn map(model: &HapticModel, state: &mut HapticState, sample: &HandSample, tick: 
     slew_parameters(model, state, pose_device_handle, tick.period_s);
     let motion = state.velocity.update(sample.stamp.at, pose_device_handle);
     let observed = state.observer.update(pose_device_handle);
-    let push = state.channels.push(&observed, &pose_device_handle.rotation);
+    let push = state.channels.push(&observed, &state.clutch.gripped(&pose_device_handle.rotation));
     let held = model.clutch_button.is_some_and(|bit| sample.buttons >> bit & 1 == 1);
-    let pose = state.clutch.apply(pose_device_handle, held);
+    let pose = state.clutch.apply(pose_device_handle, held, state.proxy.pose());
     let mapping = state.clutch.mapping();
-    let rotation_device = pose_device_handle.rotation;
+    let rotation_device = state.clutch.gripped(&pose_device_handle.rotation);
     // The coupling takes the observer's velocity: it knows what the motors do, so it does not lag behind them.
     let seen = observed.motion;
     let twist =

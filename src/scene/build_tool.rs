@@ -6,6 +6,7 @@
 //! base, and the shape is turned within it, so that the shape stands as the scene says.
 
 use super::build::{Check, inertia_of, millimetres};
+use super::make::Solid;
 use super::spec::CouplingKind;
 use crate::device::Limits;
 use crate::device::operator::{Action, Phase};
@@ -21,7 +22,8 @@ impl Check<'_> {
     /// The tool's body.
     pub(super) fn tool(&mut self) -> Option<ToolBody> {
         let tool = &self.spec.tool;
-        let made = tool.shape.mass_properties(1.0).and_then(|properties| {
+        let Solid { shape, field } = self.held.clone()?;
+        let made = shape.mass_properties(1.0).and_then(|properties| {
             // Rotation of the shape within the tool's frame.
             let turned = if self.device.rotation_sensed {
                 Rot::identity()
@@ -41,8 +43,8 @@ impl Check<'_> {
         let start = tool.pose * pose_tool_shape.inverse();
         self.in_workspace("tool.pose", "the tool starts", &start);
         Some(ToolBody {
-            shape: tool.shape.clone(),
-            field: None,
+            shape,
+            field,
             pose_tool_shape,
             inertia,
             material: tool.material,
@@ -109,7 +111,11 @@ impl Check<'_> {
                 Action::Follow { body, offset } => {
                     *offset = bodies.get(*body).map_or(*offset, |body| body.pose_body_shape * *offset * to_tool);
                 }
-                Action::Press { .. } | Action::Search { .. } | Action::Turn { .. } | Action::Rest { .. } => {}
+                Action::Press { .. }
+                | Action::Search { .. }
+                | Action::Turn { .. }
+                | Action::Screw { .. }
+                | Action::Rest { .. } => {}
             }
             self.phase_fits(index, phase, limits);
         }

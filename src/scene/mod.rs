@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  bytes ──► parse: units, names, bounds ──► SceneSpec ──► build: against a device ──► Built
-//!            [read] [read_shape] [read_operator] [read_task]   [build] [build_tool] [overlap]
+//!     [read] [read_shape] [read_part] [read_operator] [read_task]   [build] [make] [build_tool] [overlap]
 //!  Built.task + what happens ──► TaskWatcher: which goals are met                     [task]
 //!  names of what is in the program itself                                             [shipped]
 //! ```
@@ -16,9 +16,11 @@
 
 mod build;
 mod build_tool;
+mod make;
 mod overlap;
 mod read;
 mod read_operator;
+mod read_part;
 mod read_shape;
 mod read_task;
 mod schema;
@@ -34,10 +36,13 @@ pub use shipped::{
     OpenError, device_text, open, open_device, scene_text, shipped, shipped_device, shipped_device_names, shipped_names,
 };
 pub use spec::{
-    BodySpec, CouplingKind, CouplingSpec, OperatorSpec, SafetySpec, SceneSpec, Source, TaskSpec, ToolSpec, Weight,
+    BodySpec, CouplingKind, CouplingSpec, ModelChoice, OperatorSpec, PartForm, PartKind, PartSpec, SafetySpec,
+    SceneSpec, ShapeSpec, Source, TaskSpec, ToolSpec, Weight,
 };
 pub use task::{Condition, Goal, GoalState, Observation, TaskProgress, TaskWatcher, When};
 
+#[cfg(test)]
+mod part_tests;
 #[cfg(test)]
 mod schema_tests;
 #[cfg(test)]

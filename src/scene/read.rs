@@ -5,10 +5,10 @@
 //! Names follow MJCF and the device files where they have the same thing. Numbers have bounds that no sensible scene
 //! reaches and that a slip of a unit passes.
 
-use super::read_operator::read_operator;
+use super::read_operator::{Names, read_operator};
 use super::read_shape::{read_pose, read_shape};
 use super::read_task::read_task;
-use super::spec::{BodySpec, CouplingKind, CouplingSpec, SafetySpec, SceneSpec, Source, ToolSpec, Weight};
+use super::spec::{BodySpec, CouplingKind, CouplingSpec, SafetySpec, SceneSpec, ShapeSpec, Source, ToolSpec, Weight};
 use crate::collision::MAX_BODIES;
 use crate::files::{Dimension, Format, LoadError, Loaded, Problem, Report, Table, load as load_file, read};
 use crate::geometry::Shape;
@@ -89,7 +89,8 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
     let collision_thread = root.section("collision").boolean("thread").or(false);
     let body_names: Vec<&str> = bodies.iter().map(|(name, _)| name.as_str()).take(BODIES_MAX).collect();
     let upright = tool.as_ref().map_or_else(Rot::identity, |tool| tool.pose.rotation);
-    let operator = read_operator(&root.section("operator"), &body_names, upright, &mut source);
+    let names = Names { bodies: &body_names, upright, clutch: clutch_button };
+    let operator = read_operator(&root.section("operator"), &names, &mut source);
     let task = read_task(&root.section("task"), &body_names, &mut source);
     Some(SceneSpec {
         title: title?,
@@ -157,6 +158,7 @@ fn read_bodies(root: &Table<'_>, materials: &[&str], source: &mut Source) -> Vec
         source.mark(format!("body.{index}.pose"), table.span_of("pose"));
         let weight = if table.contains("density") { "density" } else { "mass" };
         source.mark(format!("body.{index}.weight"), table.span_of(weight));
+        source.mark(format!("body.{index}.shape"), table.span_of("shape"));
         let body = read_body(&table, &name, materials);
         (name, body)
     };
@@ -187,7 +189,7 @@ fn read_body(table: &Table<'_>, name: &str, materials: &[&str]) -> Option<BodySp
         (false, _, false) => mass.required().map(Weight::Mass),
         (false, false, true) => density.required().map(Weight::Density),
     };
-    if !fixed && matches!(shape, Some(Shape::HalfSpace(_))) {
+    if !fixed && matches!(shape, Some(ShapeSpec::Plain(Shape::HalfSpace(_)))) {
         table.error("shape", "a half-space has no end and cannot move", "write fixed = true, or take a box");
     }
     Some(BodySpec { name: name.to_owned(), shape: shape?, weight: weight?, material: material?, pose })
@@ -196,11 +198,12 @@ fn read_body(table: &Table<'_>, name: &str, materials: &[&str]) -> Option<BodySp
 fn read_tool(table: &Table<'_>, materials: &[&str], source: &mut Source) -> Option<ToolSpec> {
     source.mark("tool", table.span());
     source.mark("tool.pose", table.span_of("pose"));
+    source.mark("tool.shape", table.span_of("shape"));
     let shape = read_shape(table);
     let mass_kg = table.quantity("mass", Dimension::Mass).at_least(MASS_KG.0).at_most(MASS_KG.1).required();
     let material = table.reference("material", "material", materials).required();
     let pose = read_pose(table, "pose");
-    if matches!(shape, Some(Shape::HalfSpace(_))) {
+    if matches!(shape, Some(ShapeSpec::Plain(Shape::HalfSpace(_)))) {
         table.error("shape", "a half-space has no end and cannot be held", "take a sphere, a box or another solid");
     }
     Some(ToolSpec { shape: shape?, mass_kg: mass_kg?, material: material?, pose })

@@ -14,10 +14,12 @@
 use super::read::{read_button, target};
 use super::read_shape::{angle, direction, distance, offset, one_of, rotation};
 use super::spec::{OperatorSpec, Source};
+use crate::device::PerPart;
 use crate::device::operator::{Action, MAX_PHASES, Phase, Skill, Until};
 use crate::files::{Dimension, Field, Problem, Table};
 use crate::math::{Pose, Rot, Vec3};
 use crate::shared::MAX_VIEW_BODIES;
+use std::f64::consts::{PI, TAU};
 
 /// Fastest movement asked of a hand, m/s.
 const SPEED_MAX: f64 = 2.0;
@@ -28,7 +30,7 @@ const RATE_MAX: f64 = 50.0;
 /// Rate of a turn when nothing is said, rad/s.
 const RATE_DEFAULT: f64 = 1.0;
 /// Largest turn, rad: a hundred times around.
-const TURN_MAX: f64 = 630.0;
+pub(super) const TURN_MAX: f64 = 630.0;
 /// Strongest push along an axis, N.
 const FORCE_MAX: f64 = 50.0;
 /// Longest time of anything, s.
@@ -39,19 +41,31 @@ const TIMEOUT_DEFAULT_S: f64 = 20.0;
 pub(super) const NAME_MAX: usize = 24;
 
 const SKILLS: [(&str, Skill); 3] = [("novice", Skill::Novice), ("trained", Skill::Trained), ("expert", Skill::Expert)];
-const ACTIONS: [&str; 7] = ["move_to", "press", "slide", "search", "turn", "follow", "rest"];
-const CONDITIONS: [&str; 8] =
-    ["reached", "elapsed", "force_above", "torque_above", "tool_below", "body_moved", "body_tilted", "body_at"];
+const ACTIONS: [&str; 8] = ["move_to", "press", "slide", "search", "turn", "screw", "follow", "rest"];
+const CONDITIONS: [&str; 9] = [
+    "reached",
+    "elapsed",
+    "force_above",
+    "torque_above",
+    "tool_below",
+    "tool_dropped",
+    "body_moved",
+    "body_tilted",
+    "body_at",
+];
 
 /// What phases may refer to.
-struct Names<'n> {
-    bodies: &'n [&'n str],
-    upright: Rot,
+pub(super) struct Names<'n> {
+    /// Bodies, in the order of the file.
+    pub(super) bodies: &'n [&'n str],
+    /// Orientation of a target that states none.
+    pub(super) upright: Rot,
+    /// The clutch's button, as a number of a bit.
+    pub(super) clutch: Option<u8>,
 }
 
-/// Reads `[operator]`. `upright` is the orientation of a target that states none.
-pub(super) fn read_operator(table: &Table<'_>, bodies: &[&str], upright: Rot, source: &mut Source) -> OperatorSpec {
-    let names = Names { bodies, upright };
+/// Reads `[operator]`.
+pub(super) fn read_operator(table: &Table<'_>, names: &Names<'_>, source: &mut Source) -> OperatorSpec {
     let seed = table.integer("seed", 0..=i64::MAX).or(1);
     let tables = table.tables("phase");
     if let Some(extra) = tables.get(MAX_PHASES) {
@@ -67,7 +81,7 @@ pub(super) fn read_operator(table: &Table<'_>, bodies: &[&str], upright: Rot, so
                 source.mark(format!("phase.{index}.{name}"), phase.span_of(key));
             }
         }
-        phases.extend(read_phase(phase, &names));
+        phases.extend(read_phase(phase, names));
     }
     phases.truncate(MAX_PHASES);
     OperatorSpec { skill: table.word("skill", &SKILLS).or(Skill::Trained), seed: seed.unsigned_abs(), phases }
@@ -94,7 +108,16 @@ fn read_phase(table: &Table<'_>, names: &Names<'_>) -> Option<Phase> {
     }
     let timeout = table.quantity("timeout", Dimension::Time).positive().at_most(TIME_MAX_S).or(TIMEOUT_DEFAULT_S);
     let buttons = read_button(table, "button").map_or(0, |bit| 1 << bit);
-    Some(Phase::new(&name?, action?, until?, timeout).holding(buttons))
+    let scatter = read_scatter(table);
+    Some(Phase::new(&name?, action?, until?, timeout).holding(buttons).scattered(scatter))
+}
+
+/// How far the target of a movement is elsewhere for every seed.
+fn read_scatter(phase: &Table<'_>) -> PerPart {
+    phase.table("move_to").optional().map_or(PerPart { linear: 0.0, angular: 0.0 }, |table| PerPart {
+        linear: table.quantity("scatter", Dimension::Length).not_negative().at_most(1.0).or(0.0),
+        angular: table.quantity("scatter_angle", Dimension::Angle).not_negative().at_most(PI).or(0.0),
+    })
 }
 
 /// Name of a phase or a goal.
@@ -123,8 +146,8 @@ fn read_action(phase: &Table<'_>, key: &str, names: &Names<'_>) -> Option<Action
     let table = phase.table(key).optional()?;
     match key {
         "move_to" => {
-            let speed = speed(&table);
-            Some(Action::MoveTo { target: target(&table, names.upright)?, speed })
+            let (speed, target) = (speed(&table), target(&table, names.upright));
+            Some(Action::MoveTo { target: target?, speed })
         }
         "press" => Some(Action::Press { force: force(&table)? }),
         "slide" => {
@@ -142,6 +165,16 @@ fn read_action(phase: &Table<'_>, key: &str, names: &Names<'_>) -> Option<Action
             let rate = table.quantity("rate", Dimension::AngularVelocity).positive().at_most(RATE_MAX);
             let (rate_rad_s, force) = (rate.or(RATE_DEFAULT), any_force(&table).or(Vec3::zeros()));
             Some(Action::Turn { axis: axis?, angle_rad: turn?, rate_rad_s, force })
+        }
+        "screw" => {
+            let axis = direction(&table, "axis");
+            let wanted = "an angle that is not zero, such as \"120 deg\"";
+            let grip = table.quantity("grip", Dimension::Angle).at_least(-TAU).at_most(TAU);
+            let grip = grip.check(|grip| *grip != 0.0, wanted).required();
+            let rate = table.quantity("rate", Dimension::AngularVelocity).positive().at_most(RATE_MAX);
+            let (rate_rad_s, force) = (rate.or(RATE_DEFAULT), any_force(&table).or(Vec3::zeros()));
+            let release = names.clutch.map_or(0, |bit| 1 << bit);
+            Some(Action::Screw { axis: axis?, grip_rad: grip?, rate_rad_s, force, release })
         }
         _ => {
             let body = read_body(&table, names.bodies);
@@ -193,6 +226,11 @@ fn read_condition(table: &Table<'_>, key: &str, names: &Names<'_>) -> Option<Unt
             let table = table.table(key).optional()?;
             let (axis, offset) = (direction(&table, "axis"), offset(&table, "offset"));
             Some(Until::ToolBelow { axis: axis?, offset: offset? })
+        }
+        "tool_dropped" => {
+            let table = table.table(key).optional()?;
+            let (axis, distance) = (direction(&table, "axis"), distance(&table, "distance"));
+            Some(Until::ToolDropped { axis: axis?, distance: distance? })
         }
         "body_moved" => {
             let table = table.table(key).optional()?;

@@ -1,7 +1,9 @@
-//! Shapes, poses and directions as written.
+//! Shapes, poses and directions as written. Machined parts are read by [`super::read_part`].
 //!
 //! Thread: cold.
 
+use super::read_part::{PART_KEYS, ask_for, read_part};
+use super::spec::{PartKind, ShapeSpec};
 use crate::files::{Dimension, Field, Problem, Table};
 use crate::geometry::{Bore, Capsule, Cuboid, Cylinder, HalfSpace, Shape, Sphere};
 use crate::math::{Pose, Rot, Vec3};
@@ -9,7 +11,7 @@ use crate::math::{Pose, Rot, Vec3};
 /// Smallest and largest length of a shape, m: a slip of a unit lies outside.
 const LENGTH_M: (f64, f64) = (1e-6, 10.0);
 /// Farthest place from the origin along an axis, m.
-const PLACE_MAX_M: f64 = 10.0;
+pub(super) const PLACE_MAX_M: f64 = 10.0;
 /// Largest angle of a pose, rad: once around.
 const ANGLE_MAX_RAD: f64 = std::f64::consts::TAU;
 
@@ -21,19 +23,25 @@ enum Kind {
     Capsule,
     HalfSpace,
     Bore,
+    Part(PartKind),
 }
 
-const KINDS: [(&str, Kind); 6] = [
+const KINDS: [(&str, Kind); 11] = [
     ("box", Kind::Box),
     ("sphere", Kind::Sphere),
     ("cylinder", Kind::Cylinder),
     ("capsule", Kind::Capsule),
     ("half-space", Kind::HalfSpace),
     ("bore", Kind::Bore),
+    ("bolt", Kind::Part(PartKind::Bolt)),
+    ("nut", Kind::Part(PartKind::Nut)),
+    ("peg", Kind::Part(PartKind::Peg)),
+    ("bore-block", Kind::Part(PartKind::BoreBlock)),
+    ("mesh", Kind::Part(PartKind::Mesh)),
 ];
 
 /// The shape under `shape`.
-pub(super) fn read_shape(table: &Table<'_>) -> Option<Shape> {
+pub(super) fn read_shape(table: &Table<'_>) -> Option<ShapeSpec> {
     let shape = table.table("shape").required()?;
     let Some(kind) = shape.word("kind", &KINDS).required() else {
         // Ask for all the others, so that they are not called unknown because the kind is.
@@ -41,6 +49,7 @@ pub(super) fn read_shape(table: &Table<'_>) -> Option<Shape> {
         for key in ["radius", "diameter", "length", "depth", "chamfer"] {
             length(&shape, key).optional();
         }
+        PART_KEYS.iter().for_each(|key| ask_for(&shape, key));
         return None;
     };
     let made = match kind {
@@ -56,9 +65,10 @@ pub(super) fn read_shape(table: &Table<'_>) -> Option<Shape> {
         }
         Kind::HalfSpace => Shape::HalfSpace(HalfSpace),
         Kind::Bore => bore(&shape)?,
+        Kind::Part(kind) => return read_part(&shape, kind).map(ShapeSpec::Part),
     };
     match made.check() {
-        Ok(()) => Some(made),
+        Ok(()) => Some(ShapeSpec::Plain(made)),
         Err(error) => {
             table.report(Problem::error(table.span_of("shape"), error.to_string()).label("such a shape cannot be"));
             None
@@ -70,7 +80,7 @@ fn bore(shape: &Table<'_>) -> Option<Shape> {
     let block = size(shape).required();
     let radius = radius(shape);
     let depth = length(shape, "depth").required();
-    let chamfer = shape.quantity("chamfer", Dimension::Length).not_negative().at_most(LENGTH_M.1).or(0.0);
+    let chamfer = chamfer(shape).or(0.0);
     let (block, radius, depth) = (block?, radius?, depth?);
     Some(Shape::Bore(Bore { half_x: block.x * 0.5, half_y: block.y * 0.5, height: block.z, radius, depth, chamfer }))
 }
@@ -79,12 +89,17 @@ fn size<'t, 'd>(table: &'t Table<'d>) -> Field<'t, 'd, Vec3> {
     table.vector("size", Dimension::Length).at_least(LENGTH_M.0).at_most(LENGTH_M.1)
 }
 
-fn length<'t, 'd>(table: &'t Table<'d>, key: &str) -> Field<'t, 'd, f64> {
+pub(super) fn length<'t, 'd>(table: &'t Table<'d>, key: &str) -> Field<'t, 'd, f64> {
     table.quantity(key, Dimension::Length).at_least(LENGTH_M.0).at_most(LENGTH_M.1)
 }
 
+/// `chamfer`, which may be none.
+pub(super) fn chamfer<'t, 'd>(table: &'t Table<'d>) -> Field<'t, 'd, f64> {
+    table.quantity("chamfer", Dimension::Length).not_negative().at_most(LENGTH_M.1)
+}
+
 /// `radius`, or half of `diameter`.
-fn radius(table: &Table<'_>) -> Option<f64> {
+pub(super) fn radius(table: &Table<'_>) -> Option<f64> {
     let (radius, diameter) = (length(table, "radius"), length(table, "diameter"));
     match (table.contains("radius"), table.contains("diameter")) {
         (true, true) => {

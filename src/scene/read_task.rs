@@ -12,8 +12,8 @@
 //! when = "end"
 //! ```
 
-use super::read_operator::{TIME_MAX_S, read_body, read_name};
-use super::read_shape::{angle, direction, distance, offset, one_of, place};
+use super::read_operator::{TIME_MAX_S, TURN_MAX, read_body, read_name};
+use super::read_shape::{PLACE_MAX_M, angle, direction, distance, offset, one_of, place};
 use super::spec::{Source, TaskSpec};
 use super::task::{Condition, Goal, MAX_GOALS, When};
 use crate::device::operator::Name;
@@ -23,7 +23,7 @@ use crate::files::{Dimension, Problem, Table};
 const TIMEOUT_DEFAULT_S: f64 = 60.0;
 
 const WHENS: [(&str, When); 3] = [("once", When::Once), ("end", When::End), ("always", When::Always)];
-const CONDITIONS: [&str; 9] = [
+const CONDITIONS: [&str; 12] = [
     "tool_at",
     "tool_below",
     "force_above",
@@ -32,6 +32,9 @@ const CONDITIONS: [&str; 9] = [
     "body_moved",
     "body_tilted",
     "body_upright",
+    "tool_tilted",
+    "tool_upright",
+    "tool_screwed",
     "penetration_below",
 ];
 
@@ -104,6 +107,22 @@ fn read_placed(table: &Table<'_>, key: &str, bodies: &[&str]) -> Option<Conditio
             let (body, direction) = (read_body(table, bodies), direction(table, "direction"));
             let distance_m = distance(table, "distance");
             Some(Condition::BodyMoved { body: body?, direction: direction?, distance_m: distance_m? })
+        }
+        "tool_tilted" | "tool_upright" => {
+            let below = table.quantity("below", Dimension::Length).at_least(-PLACE_MAX_M).at_most(PLACE_MAX_M);
+            let (angle_rad, below_m) = (angle(table, "angle"), below.optional().unwrap_or(f64::INFINITY));
+            let angle_rad = angle_rad?;
+            Some(match key {
+                "tool_tilted" => Condition::ToolTilted { angle_rad, below_m },
+                _ => Condition::ToolUpright { angle_rad, below_m },
+            })
+        }
+        "tool_screwed" => {
+            let turn = table.quantity("angle", Dimension::Angle).positive().at_most(TURN_MAX).required();
+            let (axis, pitch_m) = (direction(table, "axis"), distance(table, "pitch"));
+            let (tolerance_m, left) = (distance(table, "tolerance"), table.boolean("left_hand").or(false));
+            let pitch_m = if left { -pitch_m? } else { pitch_m? };
+            Some(Condition::ToolScrewed { axis: axis?, angle_rad: turn?, pitch_m, tolerance_m: tolerance_m? })
         }
         "body_tilted" => {
             let (body, angle_rad) = (read_body(table, bodies), angle(table, "angle"));

@@ -4,6 +4,7 @@
 //! Thread: cold.
 
 use super::read::BODIES_MAX;
+use super::read_part::{FACETS, ROWS, THREAD};
 use super::schema_task::{OPERATOR, TASK};
 use crate::files::Dimension as D;
 use crate::files::Format;
@@ -170,15 +171,32 @@ const fn length(name: &'static str, example: &'static str, about: &'static str) 
     quantity(name, D::Length, example, about).at_least(1e-6).at_most(10.0).chosen()
 }
 
+const PEG: &[&str] = &["chamfer", "facets", "rows", "model"];
+const BORE_BLOCK: &[&str] = &["chamfer", "floor", "facets", "rows", "model"];
+
 static SHAPE: Keys = Keys {
     heading: "shape = { … }",
     about: "A solid. Boxes, spheres, cylinders and capsules have their frame in the middle, cylinders and capsules along z. A \
             half-space fills z ≤ 0. A bore is a block with a round hole that opens at its top, whose middle is the frame's \
-            origin.",
+            origin. The rest are machined parts, which touch with thousands of nodes all over their surface: a bolt stands on \
+            z = 0, its free end up; a nut is centred; a peg has its tip at z = 0 and reaches up; a bore-block is round, its \
+            mouth at z = 0; a mesh has the frame of its file.",
     keys: &[
         Key::new(
             "kind",
-            Kind::Word(&["box", "sphere", "cylinder", "capsule", "half-space", "bore"]),
+            Kind::Word(&[
+                "box",
+                "sphere",
+                "cylinder",
+                "capsule",
+                "half-space",
+                "bore",
+                "bolt",
+                "nut",
+                "peg",
+                "bore-block",
+                "mesh",
+            ]),
             "\"box\"",
             "Which solid; it decides the other keys",
         ),
@@ -193,12 +211,58 @@ static SHAPE: Keys = Keys {
         .chosen(),
         length("radius", "\"10 mm\"", "Radius of the solid or of the hole"),
         length("diameter", "\"20 mm\"", "Twice the radius, in its place"),
-        length("length", "\"50 mm\"", "Length of a cylinder, or of the middle part of a capsule"),
+        length("length", "\"50 mm\"", "Length of a cylinder, a bolt, a peg or the middle part of a capsule; height of a nut"),
         length("depth", "\"40 mm\"", "Depth of the hole"),
-        quantity("chamfer", D::Length, "\"1 mm\"", "Width of the slope at the mouth of the hole; 0 if left out")
-            .not_negative()
-            .at_most(10.0)
-            .chosen(),
+        quantity(
+            "chamfer",
+            D::Length,
+            "\"1 mm\"",
+            "Width of the slope at the mouth of the hole, at the tip of a peg, at the ends of a thread; if left out 0, for a \
+             bolt 0.3 pitches",
+        )
+        .not_negative()
+        .at_most(10.0)
+        .chosen(),
+        Key::new("thread", Kind::Text(THREAD, 24), "\"M48x5\"", "Nominal diameter and pitch of a thread in mm").chosen(),
+        Key::new(
+            "fit",
+            Kind::QuantityOrWord(D::Length, "6H/6g"),
+            "\"0.4 mm\"",
+            "Room in a thread: a radial gap, of which bolt and nut each give half, or the middle of the classes 6H/6g, as \
+             when left out",
+        )
+        .not_negative()
+        .at_most(0.01)
+        .chosen(),
+        Key::new("left_hand", Kind::Boolean, "true", "The thread winds the other way").chosen(),
+        length("across_flats", "\"75 mm\"", "Width of a nut over two opposite sides; 1.5625 diameters if left out"),
+        length("outer", "\"80 mm\"", "Outer diameter of a bore-block"),
+        length("floor", "\"10 mm\"", "Material below the hole of a bore-block; if left out, it goes through"),
+        Key::new("file", NOT_BLANK, "\"part.stl\"", "Mesh, STL or OBJ; its path starts at the scene file").chosen(),
+        Key::new("unit", Kind::Word(&["mm", "m", "in", "cm", "µm"]), "\"mm\"", "Unit of the numbers in it").chosen(),
+        Key::new(
+            "facets",
+            Kind::Integer(FACETS.0, FACETS.1),
+            "97",
+            "Nodes around a part; give two that fit together numbers without a common factor. If left out 61 for a bolt and \
+             a bore-block, 79 for a nut and a peg",
+        )
+        .chosen(),
+        Key::new(
+            "rows",
+            Kind::Integer(ROWS.0, ROWS.1),
+            "4",
+            "Rows of nodes on each flank of a thread, or along a peg or a hole; if left out 3, 30 and 20",
+        )
+        .chosen(),
+        Key::new(
+            "model",
+            NOT_BLANK,
+            "\"grid\"",
+            "Where distances come from: `grid`, made at load, as when left out; `exact`, slow; or the path of a file made by \
+             `hapticd bake`, which starts at the scene file",
+        )
+        .chosen(),
     ],
     choices: &[
         Choice::needing(&["size"]).when(&[("kind", "\"box\"")]),
@@ -211,6 +275,28 @@ static SHAPE: Keys = Keys {
         Choice::needing(&[]).when(&[("kind", "\"half-space\"")]),
         Choice::needing(&["size", "radius", "depth"]).when(&[("kind", "\"bore\"")]).allowing(&["chamfer"]),
         Choice::needing(&["size", "diameter", "depth"]).when(&[("kind", "\"bore\"")]).allowing(&["chamfer"]),
+        Choice::needing(&["thread", "length"]).when(&[("kind", "\"bolt\"")]).allowing(&[
+            "chamfer",
+            "fit",
+            "left_hand",
+            "facets",
+            "rows",
+            "model",
+        ]),
+        Choice::needing(&["thread", "length"]).when(&[("kind", "\"nut\"")]).allowing(&[
+            "chamfer",
+            "fit",
+            "left_hand",
+            "across_flats",
+            "facets",
+            "rows",
+            "model",
+        ]),
+        Choice::needing(&["radius", "length"]).when(&[("kind", "\"peg\"")]).allowing(PEG),
+        Choice::needing(&["diameter", "length"]).when(&[("kind", "\"peg\"")]).allowing(PEG),
+        Choice::needing(&["radius", "depth", "outer"]).when(&[("kind", "\"bore-block\"")]).allowing(BORE_BLOCK),
+        Choice::needing(&["diameter", "depth", "outer"]).when(&[("kind", "\"bore-block\"")]).allowing(BORE_BLOCK),
+        Choice::needing(&["file", "unit"]).when(&[("kind", "\"mesh\"")]).allowing(&["model"]),
     ],
 };
 

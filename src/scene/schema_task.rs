@@ -40,6 +40,7 @@ static PHASE: Keys = Keys {
         Key::table("slide", &SLIDE, "Moves across a force while pushing with it").chosen(),
         Key::table("search", &SEARCH, "Winds out and in again along a spiral while pushing").chosen(),
         Key::table("turn", &TURN, "Turns the tool about an axis through its place").chosen(),
+        Key::table("screw", &SCREW, "Turns the tool on and on, by grips").chosen(),
         Key::table("follow", &FOLLOW, "Keeps the tool at a place of a body as seen on the screen").chosen(),
         time("rest", "\"1 s\"", "Holds still for this long").positive().chosen(),
         Key::table("until", &UNTIL, "What ends the phase").chosen(),
@@ -52,6 +53,7 @@ static PHASE: Keys = Keys {
         Choice::needing(&["turn", "until"]),
         Choice::needing(&["press", "until"]).refusing(&["until.reached"]),
         Choice::needing(&["search", "until"]).refusing(&["until.reached"]),
+        Choice::needing(&["screw", "until"]).refusing(&["until.reached"]),
         Choice::needing(&["follow", "until"]).refusing(&["until.reached"]),
         Choice::needing(&["rest"]),
     ],
@@ -70,7 +72,29 @@ const FORCE: Key = vector("force", D::Force, "[0, 0, \"-3 N\"]", "Force in the h
 static MOVE_TO: Keys = Keys {
     heading: "move_to = { … }",
     about: "Brings the tool to a pose, looks, and corrects until told otherwise.",
-    keys: &[TARGET, TURNED, SPEED],
+    keys: &[
+        TARGET,
+        TURNED,
+        SPEED,
+        quantity(
+            "scatter",
+            D::Length,
+            "\"2 mm\"",
+            "The target is off across z by up to this, elsewhere for every seed",
+        )
+        .not_negative()
+        .at_most(1.0)
+        .or("0"),
+        quantity(
+            "scatter_angle",
+            D::Angle,
+            "\"180 deg\"",
+            "Likewise turned about z of the scene, by up to this either way",
+        )
+        .not_negative()
+        .at_most(PI)
+        .or("0"),
+    ],
     choices: &[],
 };
 
@@ -110,20 +134,39 @@ const fn direction(name: &'static str, about: &'static str) -> Key {
     vector(name, D::Dimensionless, "[0, 0, 1]", about).at_least(-1e6).at_most(1e6)
 }
 
+const RATE: Key = quantity("rate", D::AngularVelocity, "\"1 rad/s\"", "Mean rate, of a trained operator")
+    .positive()
+    .at_most(50.0)
+    .or("\"1 rad/s\"");
+const MEANWHILE: Key =
+    vector("force", D::Force, "[0, 0, \"-3 N\"]", "Force in the hand meanwhile, direction in the scene")
+        .at_least(-50.0)
+        .at_most(50.0)
+        .or("[0, 0, 0]");
+
 static TURN: Keys = Keys {
     heading: "turn = { … }",
     about: "Turns the tool about an axis through its present place.",
     keys: &[
         direction("axis", "Axis in the scene, of any length but zero"),
         quantity("angle", D::Angle, "\"90 deg\"", "How far; may be many turns").at_least(-630.0).at_most(630.0),
-        quantity("rate", D::AngularVelocity, "\"1 rad/s\"", "Mean rate, of a trained operator")
-            .positive()
-            .at_most(50.0)
-            .or("\"1 rad/s\""),
-        vector("force", D::Force, "[0, 0, \"-3 N\"]", "Force in the hand meanwhile, direction in the scene")
-            .at_least(-50.0)
-            .at_most(50.0)
-            .or("[0, 0, 0]"),
+        RATE,
+        MEANWHILE,
+    ],
+    choices: &[],
+};
+
+static SCREW: Keys = Keys {
+    heading: "screw = { … }",
+    about: "Turns the tool on and on about an axis through its present place, by grips: after each the hand lets the tool go \
+            with the clutch of [mapping] and turns back.",
+    keys: &[
+        direction("axis", "Axis in the scene, of any length but zero"),
+        quantity("grip", D::Angle, "\"120 deg\"", "How far in one grip; negative for the other way, not zero")
+            .at_least(-TAU)
+            .at_most(TAU),
+        RATE,
+        MEANWHILE,
     ],
     choices: &[],
 };
@@ -181,6 +224,8 @@ static UNTIL: Keys = Keys {
         TORQUE_ABOVE,
         HELD.chosen(),
         TOOL_BELOW,
+        Key::table("tool_dropped", &DROPPED, "The tool has fallen, from the highest place it had in this phase")
+            .chosen(),
         BODY_MOVED,
         BODY_TILTED,
         BODY_AT,
@@ -191,10 +236,22 @@ static UNTIL: Keys = Keys {
         Choice::needing(&["force_above"]).allowing(&["for"]),
         Choice::needing(&["torque_above"]).allowing(&["for"]),
         Choice::needing(&["tool_below"]),
+        Choice::needing(&["tool_dropped"]),
         Choice::needing(&["body_moved"]),
         Choice::needing(&["body_tilted"]),
         Choice::needing(&["body_at"]),
     ],
+};
+
+static DROPPED: Keys = Keys {
+    heading: "tool_dropped = { … }",
+    about: "The tool has fallen along an axis, from the highest place it had in this phase: the click of a nut that is turned \
+            backwards on its bolt.",
+    keys: &[
+        direction("axis", "Axis in the scene, of any length but zero"),
+        distance("distance", "\"1 mm\"", "How far"),
+    ],
+    choices: &[],
 };
 
 static BELOW: Keys = Keys {
@@ -227,6 +284,36 @@ static LEANING: Keys = Keys {
 };
 
 const TOLERANCE: Key = distance("tolerance", "\"20 mm\"", "Largest distance from it");
+
+static TOOL_LEANING: Keys = Keys {
+    heading: "tool_tilted = { … }",
+    about: "How far the tool leans from how it stood at the start; turning about the vertical does not count. Also \
+            `tool_upright`.",
+    keys: &[
+        quantity("angle", D::Angle, "\"3 deg\"", "By how much").positive().at_most(TAU),
+        quantity("below", D::Length, "\"20 mm\"", "Height above which it does not count")
+            .at_least(-10.0)
+            .at_most(10.0)
+            .optional("it always counts"),
+    ],
+    choices: &[],
+};
+
+static SCREWED: Keys = Keys {
+    heading: "tool_screwed = { … }",
+    about: "The tool has been turned about an axis and has gone down along it as its thread says, without a break. A nut that \
+            turns on the end of its bolt does not.",
+    keys: &[
+        direction("axis", "Axis in the scene, out of the bolt, of any length but zero"),
+        quantity("angle", D::Angle, "\"360 deg\"", "How far at least").positive().at_most(630.0),
+        distance("pitch", "\"5 mm\"", "Way along the axis in one turn"),
+        quantity("tolerance", D::Length, "\"20 mm\"", "How far it may be off that way: the play of the thread")
+            .positive()
+            .at_most(10.0),
+        Key::new("left_hand", Kind::Boolean, "true", "The thread winds the other way").or("false"),
+    ],
+    choices: &[],
+};
 
 static BODY_PLACE: Keys = Keys {
     heading: "body_at = { … }",
@@ -265,6 +352,11 @@ static GOAL: Keys = Keys {
         BODY_MOVED,
         BODY_TILTED,
         Key::table("body_upright", &LEANING, "A body stands as it did at the start, to within an angle").chosen(),
+        Key::table("tool_tilted", &TOOL_LEANING, "The tool leans from how it stood at the start by more than an angle")
+            .chosen(),
+        Key::table("tool_upright", &TOOL_LEANING, "The tool stands as it did at the start, to within an angle")
+            .chosen(),
+        Key::table("tool_screwed", &SCREWED, "The tool has been screwed on by an angle, along its thread").chosen(),
         quantity("penetration_below", D::Length, "\"0.5 mm\"", "Proxy and scene overlap by no more than this")
             .positive()
             .at_most(1.0)
@@ -275,7 +367,7 @@ static GOAL: Keys = Keys {
             "\"once\"",
             "At some time, when the run ends, or at every time",
         )
-        .optional("`end` for `body_upright`, `always` for `penetration_below`, else `once`"),
+        .optional("`end` for `body_upright`, `always` for `tool_upright` and `penetration_below`, else `once`"),
         HELD.or("\"0 s\""),
     ],
     choices: &[
@@ -287,6 +379,9 @@ static GOAL: Keys = Keys {
         Choice::needing(&["body_moved"]),
         Choice::needing(&["body_tilted"]),
         Choice::needing(&["body_upright"]),
+        Choice::needing(&["tool_tilted"]),
+        Choice::needing(&["tool_upright"]),
+        Choice::needing(&["tool_screwed"]),
         Choice::needing(&["penetration_below"]),
     ],
 };

@@ -22,6 +22,13 @@ use toml::de::{DeTable, DeValue};
 const BEYOND: &[&str] = &[
     "the hole ",
     "the chamfer is as deep",
+    "the chamfers are as long as the part",
+    "the part is",
+    "the part would have",
+    "must be a positive length",
+    "is too coarse for a diameter",
+    "of the thread would have no width left",
+    "an angle that is not zero",
     "no material is called",
     "no body is called",
     "not all zero",

@@ -8,10 +8,12 @@ use crate::device::DeviceSpec;
 use crate::files::{LoadError, Loaded, Report, device_file, quote, suggest};
 use std::path::Path;
 
-const SCENES: [(&str, &str); 3] = [
+const SCENES: [(&str, &str); 5] = [
     ("virtual_wall", include_str!("../../scenes/virtual_wall.toml")),
     ("box_on_table", include_str!("../../scenes/box_on_table.toml")),
     ("peg_primitive", include_str!("../../scenes/peg_primitive.toml")),
+    ("bolting", include_str!("../../scenes/bolting.toml")),
+    ("peg_in_hole", include_str!("../../scenes/peg_in_hole.toml")),
 ];
 
 const DEVICES: [(&str, &str); 8] = [

@@ -3,9 +3,12 @@
 //! Thread: any (plain data).
 
 use super::task::Goal;
+use crate::bake::Design;
 use crate::device::operator::{Phase, Skill};
 use crate::files::{Problems, Report};
 use crate::geometry::Shape;
+use crate::geometry::mesh::LengthUnit;
+use crate::geometry::parts::{Facets, ThreadSpec};
 use crate::math::{Mapping, Pose, Vec3};
 use crate::sim::Material;
 use std::collections::BTreeMap;
@@ -48,6 +51,68 @@ impl Source {
     }
 }
 
+/// The kinds of machined parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// A threaded rod.
+    Bolt,
+    /// A nut.
+    Nut,
+    /// A round peg.
+    Peg,
+    /// A round block with a bore.
+    BoreBlock,
+    /// A mesh from a file.
+    Mesh,
+}
+
+/// A machined part as written.
+#[derive(Clone, Debug)]
+pub enum PartForm {
+    /// By its dimensions.
+    Design(Design),
+    /// From a file.
+    Mesh {
+        /// STL or OBJ, beside the scene file.
+        file: String,
+        /// What its numbers mean.
+        unit: LengthUnit,
+    },
+}
+
+/// Where the distances of a part come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelChoice {
+    /// A grid, made when the scene is built.
+    Grid,
+    /// The exact surface itself.
+    Exact,
+    /// A file made by `hapticd bake`, beside the scene file.
+    File(String),
+}
+
+/// A machined part and how it is asked for contacts.
+#[derive(Clone, Debug)]
+pub struct PartSpec {
+    /// What it is.
+    pub form: PartForm,
+    /// Its thread as designated, where it has one.
+    pub thread: Option<ThreadSpec>,
+    /// How fine its nodes lie; a mesh has its own.
+    pub facets: Facets,
+    /// Where its distances come from.
+    pub model: ModelChoice,
+}
+
+/// `shape = { … }`
+#[derive(Clone, Debug)]
+pub enum ShapeSpec {
+    /// A primitive shape.
+    Plain(Shape),
+    /// A machined part, which is made when the scene is built.
+    Part(PartSpec),
+}
+
 /// How heavy a body is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Weight {
@@ -60,12 +125,12 @@ pub enum Weight {
 }
 
 /// `[body.NAME]`
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct BodySpec {
     /// NAME.
     pub name: String,
     /// Its shape.
-    pub shape: Shape,
+    pub shape: ShapeSpec,
     /// How heavy it is.
     pub weight: Weight,
     /// Index into [`SceneSpec::materials`].
@@ -75,10 +140,10 @@ pub struct BodySpec {
 }
 
 /// `[tool]`
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ToolSpec {
     /// Its shape.
-    pub shape: Shape,
+    pub shape: ShapeSpec,
     /// Mass of the proxy, kg.
     pub mass_kg: f64,
     /// Index into [`SceneSpec::materials`].

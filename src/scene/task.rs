@@ -3,9 +3,10 @@
 //! Thread: any. [`TaskWatcher::observe`] has no heap and no clock: it may be called once per tick or per step.
 
 use crate::device::operator::Name;
-use crate::math::{Pose, Vec3};
+use crate::math::{Pose, Rot, Vec3, log_so3};
 use crate::shared::SceneView;
 use crate::sim::SimModel;
+use std::f64::consts::TAU;
 
 /// Most goals of a task: they are bits of a word.
 pub const MAX_GOALS: usize = 32;
@@ -69,6 +70,31 @@ pub enum Condition {
         /// To within this, rad.
         angle_rad: f64,
     },
+    /// The tool leans from how it stood at the start; turning about the vertical does not count.
+    ToolTilted {
+        /// By more than this, rad.
+        angle_rad: f64,
+        /// While its height is below this, m; higher up it does not count.
+        below_m: f64,
+    },
+    /// The tool stands as it did at the start; turning about the vertical does not count.
+    ToolUpright {
+        /// To within this, rad.
+        angle_rad: f64,
+        /// While its height is below this, m; higher up it may lean as it likes.
+        below_m: f64,
+    },
+    /// The tool has been turned about an axis and has gone along it as its thread says, without a break.
+    ToolScrewed {
+        /// Unit axis in the scene, out of the bolt.
+        axis: Vec3,
+        /// How far at least, rad, the way that screws it on.
+        angle_rad: f64,
+        /// Way along the axis in a turn against the clock, m; negative for a left-hand thread.
+        pitch_m: f64,
+        /// How far it may be off that way, m.
+        tolerance_m: f64,
+    },
     /// Proxy and scene overlap by no more than this.
     PenetrationBelow {
         /// m.
@@ -82,7 +108,7 @@ impl Condition {
     pub fn usual(&self) -> When {
         match self {
             Self::BodyUpright { .. } => When::End,
-            Self::PenetrationBelow { .. } => When::Always,
+            Self::ToolUpright { .. } | Self::PenetrationBelow { .. } => When::Always,
             _ => When::Once,
         }
     }
@@ -161,6 +187,37 @@ struct Watched {
     /// Since when the condition has been true without a break.
     since_s: Option<f64>,
     state: GoalState,
+    /// For what is screwed.
+    lead: Option<Lead>,
+}
+
+/// Follows a tool along a thread.
+#[derive(Clone, Copy, Debug)]
+struct Lead {
+    last: Rot,
+    /// Turned since the tool began to keep to the thread, rad, and how high it was then, m.
+    turned: f64,
+    began: f64,
+}
+
+impl Lead {
+    /// The tool as first seen, or after it has left the thread.
+    fn at(tool: &Pose, axis: &Vec3) -> Self {
+        Self { last: tool.rotation, turned: 0.0, began: axis.dot(&tool.translation.vector) }
+    }
+
+    /// Takes in the tool's pose; how far it has been turned along the thread.
+    fn follow(&mut self, tool: &Pose, axis: &Vec3, pitch_m: f64, tolerance_m: f64) -> f64 {
+        self.turned += axis.dot(&log_so3(&(tool.rotation * self.last.inverse())));
+        self.last = tool.rotation;
+        let risen = axis.dot(&tool.translation.vector) - self.began;
+        // A right-hand nut goes down when it is turned with the clock, and up against it.
+        let meant = self.turned * pitch_m / TAU;
+        if !((risen - meant).abs() <= tolerance_m) {
+            *self = Self::at(tool, axis);
+        }
+        -self.turned * pitch_m.signum()
+    }
 }
 
 /// Watches a run and says which goals are met. A run ends when the operator has finished, when a goal is lost or when
@@ -169,6 +226,7 @@ struct Watched {
 pub struct TaskWatcher {
     goals: Vec<Watched>,
     starts: Vec<Pose>,
+    tool_start: Pose,
     up: Vec3,
     timeout_s: f64,
     timed_out: bool,
@@ -182,10 +240,12 @@ impl TaskWatcher {
             goal: *goal,
             since_s: None,
             state: if goal.when == When::Always { GoalState::Met } else { GoalState::Open },
+            lead: None,
         };
         Self {
             goals: goals.iter().take(MAX_GOALS).map(watch).collect(),
             starts: model.bodies.iter().map(|body| body.start).collect(),
+            tool_start: model.tool.start,
             up: (-model.gravity).try_normalize(1e-6).unwrap_or(Vec3::z()),
             timeout_s,
             timed_out: false,
@@ -196,8 +256,14 @@ impl TaskWatcher {
     pub fn observe(&mut self, seen: &Observation<'_>) -> TaskProgress {
         self.timed_out |= !(seen.time_s <= self.timeout_s);
         for index in 0..self.goals.len() {
-            let Watched { goal, since_s, state } = self.goals[index];
-            let holds = self.holds(&goal.condition, seen);
+            let Watched { goal, since_s, state, mut lead } = self.goals[index];
+            let holds = match goal.condition {
+                Condition::ToolScrewed { axis, angle_rad, pitch_m, tolerance_m } => {
+                    let lead = lead.get_or_insert(Lead::at(&seen.tool, &axis));
+                    lead.follow(&seen.tool, &axis, pitch_m, tolerance_m) >= angle_rad
+                }
+                condition => self.holds(&condition, seen),
+            };
             let since_s = holds.then(|| since_s.unwrap_or(seen.time_s));
             let long_enough = since_s.is_some_and(|since| seen.time_s - since >= goal.for_s);
             let state = match (goal.when, state) {
@@ -207,7 +273,7 @@ impl TaskWatcher {
                 _ if long_enough => GoalState::Met,
                 _ => GoalState::Open,
             };
-            self.goals[index] = Watched { goal, since_s, state };
+            self.goals[index] = Watched { goal, since_s, state, lead };
         }
         self.progress()
     }
@@ -246,6 +312,14 @@ impl TaskWatcher {
                     direction.dot(&(now.translation.vector - start.translation.vector)) >= distance_m
                 })
             }
+            Condition::ToolTilted { angle_rad, below_m } => {
+                self.up.dot(&tool) < below_m && self.lean(&self.tool_start, &seen.tool) > angle_rad
+            }
+            Condition::ToolUpright { angle_rad, below_m } => {
+                self.up.dot(&tool) >= below_m || self.lean(&self.tool_start, &seen.tool) <= angle_rad
+            }
+            // Needs what was seen before: `observe` decides it.
+            Condition::ToolScrewed { .. } => false,
             Condition::BodyTilted { body, angle_rad } => self.tilt(body, seen).is_some_and(|tilt| tilt > angle_rad),
             Condition::BodyUpright { body, angle_rad } => self.tilt(body, seen).is_some_and(|tilt| tilt <= angle_rad),
         }
@@ -262,9 +336,14 @@ impl TaskWatcher {
     /// Angle between the vertical and what was the vertical of the body at the start.
     fn tilt(&self, body: usize, seen: &Observation<'_>) -> Option<f64> {
         let (start, now) = self.body(body, seen)?;
+        Some(self.lean(&start, &now))
+    }
+
+    /// Angle between the vertical and what was the vertical at the start.
+    fn lean(&self, start: &Pose, now: &Pose) -> f64 {
         let up = now.rotation * start.rotation.inverse_transform_vector(&self.up);
         // By both sine and cosine: the cosine alone cannot tell small angles apart.
-        Some(up.cross(&self.up).norm().atan2(up.dot(&self.up)))
+        up.cross(&self.up).norm().atan2(up.dot(&self.up))
     }
 }
 
@@ -338,6 +417,44 @@ mod tests {
                 assert!(success(&yes) && !success(&no), "{condition:?} {when:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_tool_leans_only_where_it_counts() {
+        let dark = SceneView::empty();
+        let leaning =
+            |angle: f64, z: f64| Observation { tool: Pose::new(Vec3::z() * z, Vec3::x() * angle), ..seen(0.0, &dark) };
+        let (angle_rad, below_m) = (0.05, 0.02);
+        let upright = Condition::ToolUpright { angle_rad, below_m };
+        let tilted = Condition::ToolTilted { angle_rad, below_m };
+        for (angle, z, is_upright, is_tilted) in
+            [(0.04, 0.01, true, false), (0.06, 0.01, false, true), (0.06, 0.03, true, false)]
+        {
+            let success = |condition| watcher(condition, When::Always, 0.0).observe(&leaning(angle, z)).success;
+            assert_eq!((success(upright), success(tilted)), (is_upright, is_tilted), "{angle} {z}");
+        }
+    }
+
+    #[test]
+    fn screwing_counts_as_long_as_the_tool_keeps_to_its_thread() {
+        let dark = SceneView::empty();
+        let (axis, tolerance_m) = (Vec3::z(), 5e-4);
+        // Three turns with the clock in small steps, down by `way` in each.
+        let met = |way: f64, pitch_m: f64| {
+            let condition = Condition::ToolScrewed { axis, angle_rad: 2.5 * TAU, pitch_m, tolerance_m };
+            let mut watcher = watcher(condition, When::Once, 0.0);
+            for step in 0..=300 {
+                let turns = f64::from(step) * 0.01;
+                let tool = Pose::new(Vec3::z() * (-way * turns), Vec3::zeros());
+                let tool = Pose::from_parts(tool.translation, exp_so3(&(Vec3::z() * (-TAU * turns))));
+                watcher.observe(&Observation { tool, ..seen(turns, &dark) });
+            }
+            watcher.progress().success
+        };
+        assert!(met(5e-3, 5e-3));
+        assert!(!met(0.0, 5e-3), "turned on the spot");
+        assert!(!met(4e-3, 5e-3), "another lead");
+        assert!(!met(5e-3, -5e-3), "the other hand");
     }
 
     #[test]

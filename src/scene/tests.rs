@@ -54,7 +54,7 @@ fn place(name: &str, needle: &str) -> String {
 
 #[test]
 fn every_shipped_scene_builds_on_its_own_device_without_a_warning() {
-    assert_eq!(shipped_names().count(), 3);
+    assert_eq!(shipped_names().count(), 5);
     for name in shipped_names() {
         let loaded = open(name).unwrap_or_else(|error| unreachable!("{error}"));
         assert!(loaded.warnings.is_empty(), "{}", loaded.warnings);
@@ -149,7 +149,7 @@ fn several_mistakes_are_reported_at_once_each_at_its_place_with_help() {
     expected.push(format!("{} `simulation` needs a frequency, not a force | use a unit such as Hz", at("\"250 Hz\"")));
     expected.push(format!(
         "{} `kind` cannot be `halfspace` | did you mean `half-space`? `kind` is one of \"box\", \"sphere\", \
-         \"cylinder\", \"capsule\", \"half-space\", \"bore\"",
+         \"cylinder\", \"capsule\", \"half-space\", \"bore\", \"bolt\", \"nut\", \"peg\", \"bore-block\", \"mesh\"",
         at("\"half-space\"")
     ));
     expected.push(format!(
@@ -507,6 +507,22 @@ fn every_action_and_condition_is_read() {
     );
     assert!(matches!(peg.script.phases()[5].until, Until::TorqueAbove { torque_nm: 0.03, for_s: 0.1 }));
     assert!(matches!(peg.script.phases()[2].until, Until::ToolBelow { offset: 0.0275, .. }));
+}
+
+#[test]
+fn screwing_and_scattering_are_read_and_screwing_needs_a_clutch() {
+    let six = device("simulated-6dof");
+    let bolting = built("bolting", &[], &six).expect("they go together");
+    let phases = bolting.script.phases();
+    assert_eq!(phases[0].scatter, PerPart { linear: 2e-3, angular: std::f64::consts::PI });
+    let Action::Screw { axis, grip_rad, release, .. } = phases[2].action else { unreachable!("{:?}", phases[2]) };
+    assert_eq!((axis, release), (Vec3::z(), 1));
+    assert!((grip_rad - 150_f64.to_radians()).abs() < 1e-12);
+    assert_eq!(phases[2].until, Until::ToolDropped { axis: Vec3::z(), distance: 1e-3 });
+    let said = built("bolting", &[("clutch_button = 1", "")], &six).expect_err("there is no clutch");
+    assert!(said.iter().any(|s| s.contains("there is no clutch | write `clutch_button`")), "{said:#?}");
+    let said = built("bolting", &[], &device("simulated-3dof")).expect_err("it cannot turn");
+    assert!(said.iter().any(|s| s.contains("the device senses no rotation")), "{said:#?}");
 }
 
 #[test]

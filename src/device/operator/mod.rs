@@ -29,6 +29,7 @@ use crate::math::{Mapping, Pose, Random, Rot, Vec3, exp_so3, log_so3};
 use noise::Noise;
 use path::{Meant, Reach, Spiral};
 use perceive::{Aim, Senses};
+use std::f64::consts::TAU;
 
 /// Time in which a muscle builds up a force, s.
 const MUSCLE_S: f64 = 0.08;
@@ -136,6 +137,14 @@ enum Plan {
         look: bool,
     },
     Spiral(Spiral),
+    /// Turn, and turn back with the tool let go.
+    Screw {
+        reach: Reach,
+        /// Rotation vector of a grip.
+        turn: Vec3,
+        rate: f64,
+        back: bool,
+    },
     /// Keep to a body; `grip` is the hand in the tool's frame, learned by looking.
     Follow {
         body: usize,
@@ -399,15 +408,25 @@ impl Operator {
         let base = self.mapping.pose_world_device.rotation;
         self.press = base.inverse_transform_vector(&phase.action.force()) * misjudged;
         match phase.action {
-            Action::MoveTo { target, speed } | Action::Slide { target, speed, .. } => {
+            Action::MoveTo { target, speed } => {
+                let target = self.scattered(&target, &phase.scatter);
                 self.goal = Some(target);
-                self.reach_for(&target, &tool, &phase.action.force(), speed * pace);
+                self.reach_for(&target, &tool, &Vec3::zeros(), speed * pace);
+            }
+            Action::Slide { target, speed, force } => {
+                self.goal = Some(target);
+                self.reach_for(&target, &tool, &force, speed * pace);
             }
             Action::Turn { axis, angle_rad, rate_rad_s, .. } => {
                 let turn = axis * if self.rotation { angle_rad } else { 0.0 };
                 self.goal = Some(Pose::from_parts(tool.translation, exp_so3(&turn) * tool.rotation));
                 let reach = Reach::new(self.target, Vec3::zeros(), turn, 1.0, rate_rad_s * pace);
                 self.plan = Plan::Reach { reach, look: false };
+            }
+            Action::Screw { axis, grip_rad, rate_rad_s, .. } => {
+                let (turn, rate) = (axis * if self.rotation { grip_rad } else { 0.0 }, rate_rad_s * pace);
+                let reach = Reach::new(self.target, Vec3::zeros(), turn, 1.0, rate);
+                self.plan = Plan::Screw { reach, turn, rate, back: false };
             }
             Action::Search { radius, pitch, speed, force } => {
                 self.plan = Plan::Spiral(Spiral::new(self.target, &force, radius, pitch, speed * pace));
@@ -417,6 +436,22 @@ impl Operator {
             }
             Action::Press { .. } | Action::Rest { .. } => {}
         }
+    }
+
+    /// A target at another place and angle for every seed. Draws only where it is asked to, so that other scripts keep
+    /// their mistakes.
+    fn scattered(&mut self, target: &Pose, scatter: &PerPart) -> Pose {
+        let mut target = *target;
+        if scatter.linear > 0.0 {
+            // Evenly over a disc.
+            let (radius, angle) = (self.choice.uniform().sqrt() * scatter.linear, self.choice.uniform() * TAU);
+            target.translation.vector += Vec3::new(angle.cos(), angle.sin(), 0.0) * radius;
+        }
+        if scatter.angular > 0.0 {
+            let turn = (2.0 * self.choice.uniform() - 1.0) * scatter.angular;
+            target.rotation = exp_so3(&(Vec3::z() * turn)) * target.rotation;
+        }
+        target
     }
 
     /// Stays where the hand is, presses with nothing.
@@ -455,6 +490,15 @@ impl Operator {
         let meant = match &mut self.plan {
             Plan::Hold(pose) => Meant::at_rest(*pose),
             Plan::Reach { reach, .. } => reach.at(self.plan_s),
+            Plan::Screw { reach, turn, rate, back } => {
+                if self.plan_s >= reach.duration_s() {
+                    *back = !*back;
+                    let turn = if *back { -*turn } else { *turn };
+                    *reach = Reach::new(self.target, Vec3::zeros(), turn, 1.0, *rate);
+                    self.plan_s = 0.0;
+                }
+                reach.at(self.plan_s)
+            }
             Plan::Spiral(_) if dt <= 0.0 => self.meant,
             Plan::Spiral(spiral) => spiral.advance(dt),
             Plan::Follow { body, offset, grip } => match perceived.body(*body) {
@@ -512,6 +556,14 @@ impl Operator {
         self.intent
     }
 
+    /// Buttons held in a phase; while a screwing hand turns back, also the one that lets the tool go.
+    fn buttons(&self, phase: &Phase) -> u32 {
+        match (phase.action, &self.plan) {
+            (Action::Screw { release, .. }, Plan::Screw { back: true, .. }) => phase.buttons | release,
+            _ => phase.buttons,
+        }
+    }
+
     fn command(&mut self, perceived: &Perceived<'_>, push: Vec3, mechanics: &Mechanics) -> HandCommand {
         let base = self.mapping.pose_world_device.rotation;
         let to_device = |v: &Vec3| base.inverse_transform_vector(v);
@@ -567,7 +619,7 @@ impl Operator {
             damping: self.damping,
             force: HandForce { force: force * hand.foresight + push + shake, torque: torque * hand.foresight + twist },
             buttons: match self.progress {
-                Progress::Running => self.script.phases().get(self.phase).map_or(0, |phase| phase.buttons),
+                Progress::Running => self.script.phases().get(self.phase).map_or(0, |phase| self.buttons(phase)),
                 Progress::Finished | Progress::Failed => 0,
             },
         }

@@ -55,12 +55,21 @@ pub(super) struct Senses {
     force_held_s: f64,
     torque_held_s: f64,
     body_before: Option<Pose>,
+    /// Highest place of the tool along an axis.
+    highest: f64,
     noticed_s: Option<f64>,
 }
 
 impl Senses {
     pub(super) fn new() -> Self {
-        Self { felt: HandForce::zero(), force_held_s: 0.0, torque_held_s: 0.0, body_before: None, noticed_s: None }
+        Self {
+            felt: HandForce::zero(),
+            force_held_s: 0.0,
+            torque_held_s: 0.0,
+            body_before: None,
+            highest: f64::NEG_INFINITY,
+            noticed_s: None,
+        }
     }
 
     /// A new phase: only the felt force stays.
@@ -115,6 +124,11 @@ impl Senses {
                 held(&mut self.torque_held_s, self.felt.torque.norm() > torque_nm, for_s)
             }
             Until::ToolBelow { axis, offset } => axis.dot(&perceived.tool(mapping).translation.vector) <= offset,
+            Until::ToolDropped { axis, distance } => {
+                let height = axis.dot(&perceived.tool(mapping).translation.vector);
+                self.highest = self.highest.max(height);
+                self.highest - height >= distance
+            }
             Until::BodyMoved { body, direction, distance } => {
                 self.since_begin(perceived.body(body)).is_some_and(|(before, now)| {
                     direction.dot(&(now.translation.vector - before.translation.vector)) >= distance
@@ -169,6 +183,7 @@ mod tests {
         let cases = [
             (Until::Reached { tolerance_m: 0.001, tolerance_rad: 0.01 }, moved(0.0005)),
             (Until::ToolBelow { axis: Vec3::x(), offset: 0.08 }, moved(0.07)),
+            (Until::ToolDropped { axis: Vec3::x(), distance: 0.02 }, moved(0.079)),
             (Until::BodyMoved { body, direction, distance: 0.02 }, moved(0.13)),
             (Until::BodyTilted { body, angle_rad: 0.25 }, turned),
             (Until::BodyAt { body, position: Vec3::x() * 0.2, tolerance: 0.01 }, moved(0.195)),

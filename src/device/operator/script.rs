@@ -5,6 +5,7 @@
 //! Positions, directions and axes are in scene coordinates; poses are those of the tool. Forces are newtons in the hand,
 //! their directions in scene axes, because that is what an operator feels and what a device can give.
 
+use crate::device::PerPart;
 use crate::math::{Pose, Vec3};
 
 /// Most phases a script can have.
@@ -92,6 +93,20 @@ pub enum Action {
         /// Force of the hand, N in the hand, direction in the scene.
         force: Vec3,
     },
+    /// Turns the tool on and on about an axis while pushing with a force: by grips, between which the hand lets the tool go
+    /// with a button and turns back.
+    Screw {
+        /// Unit axis in the scene.
+        axis: Vec3,
+        /// How far in one grip, rad; negative for the other way.
+        grip_rad: f64,
+        /// Mean rate, rad/s, of a trained operator.
+        rate_rad_s: f64,
+        /// Force of the hand, N in the hand, direction in the scene.
+        force: Vec3,
+        /// Button that lets the tool go, one bit.
+        release: u32,
+    },
     /// Keeps the tool at a place of a body as seen on the screen.
     Follow {
         /// Number of the body in the view.
@@ -114,6 +129,7 @@ impl Action {
             Self::Press { force }
             | Self::Slide { force, .. }
             | Self::Search { force, .. }
+            | Self::Screw { force, .. }
             | Self::Turn { force, .. } => force,
             Self::MoveTo { .. } | Self::Follow { .. } | Self::Rest { .. } => Vec3::zeros(),
         }
@@ -156,6 +172,13 @@ pub enum Until {
         /// Offset, scene m.
         offset: f64,
     },
+    /// The tool has fallen along an axis, from the highest place it had in this phase.
+    ToolDropped {
+        /// Unit axis in the scene.
+        axis: Vec3,
+        /// How far, scene m.
+        distance: f64,
+    },
     /// A body has moved since the phase began.
     BodyMoved {
         /// Number of the body in the view.
@@ -196,19 +219,29 @@ pub struct Phase {
     pub timeout_s: f64,
     /// Buttons held meanwhile, one bit each.
     pub buttons: u32,
+    /// The target of [`Action::MoveTo`] is elsewhere for every seed: by up to so much across z of the scene, m, and turned
+    /// about it by up to so much either way, rad.
+    pub scatter: PerPart,
 }
 
 impl Phase {
     /// A phase with no button held.
     #[must_use]
     pub fn new(name: &str, action: Action, until: Until, timeout_s: f64) -> Self {
-        Self { name: Name::new(name), action, until, timeout_s, buttons: 0 }
+        let scatter = PerPart { linear: 0.0, angular: 0.0 };
+        Self { name: Name::new(name), action, until, timeout_s, buttons: 0, scatter }
     }
 
     /// The same phase with these buttons held.
     #[must_use]
     pub fn holding(self, buttons: u32) -> Self {
         Self { buttons, ..self }
+    }
+
+    /// The same phase with a target that is elsewhere for every seed.
+    #[must_use]
+    pub fn scattered(self, scatter: PerPart) -> Self {
+        Self { scatter, ..self }
     }
 }
 

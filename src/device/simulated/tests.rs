@@ -555,3 +555,24 @@ fn an_operator_who_is_told_to_rest_holds_still_and_goes_on_from_there() {
     assert!(fastest < 0.2, "{fastest} m/s");
     assert_eq!(report.progress, Progress::Finished, "{report:?}");
 }
+
+#[test]
+fn a_screwing_hand_turns_on_and_back_again_with_the_tool_let_go_in_between() {
+    let (axis, grip_rad) = (Vec3::z(), 1.0);
+    let action = Action::Screw { axis, grip_rad, rate_rad_s: 2.0, force: Vec3::zeros(), release: 0b10 };
+    let phase = Phase::new("screw", action, Until::Elapsed { seconds: 5.0 }, 10.0);
+    let script = Script::new(&[phase]).expect("it fits");
+    let mut device = SimulatedDevice::new(test_spec(), Operator::new(Skill::Expert, script, Mapping::identity()), 1);
+    let (mut turned, mut angle, mut last) = (0.0, 0.0_f64, Rot::identity());
+    run(&mut device, 4000, |_, sample, _| {
+        let sample = sample.expect("it speaks");
+        let change = log_so3(&(sample.pose_device_handle.rotation * last.inverse())).z;
+        last = sample.pose_device_handle.rotation;
+        angle += change;
+        assert!(angle.abs() < 1.3, "the hand stays within a grip: {angle}");
+        // What a clutch on that button would make of it.
+        turned += if sample.buttons & 0b10 == 0 { change } else { 0.0 };
+        push(Vec3::zeros())
+    });
+    assert!(turned > 2.5, "and the tool goes on: {turned}");
+}

@@ -1,0 +1,168 @@
+//! Shapes as written become shapes as used: parts get their nodes and a model of their distances, meshes are read.
+//!
+//! Thread: cold. Paths start at the directory of the scene file.
+
+use super::spec::{ModelChoice, PartForm, PartSpec, ShapeSpec, Source};
+use crate::bake::{Design, GridPlan, TrainPlan, bake_grid};
+use crate::collision::field::{Baked, FileError, SourceHash};
+use crate::geometry::Shape;
+use crate::geometry::mesh::{LengthUnit, TriMesh, Weld, read_obj, read_stl};
+use crate::geometry::parts::{Body, Fit, Hand, ThreadSpec};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Largest file of a mesh or a field, bytes.
+const FILE_MAX: u64 = 256 << 20;
+/// Most triangles of a mesh in a scene: each corner is looked at in every step.
+const TRIANGLES_MAX: usize = 200_000;
+
+/// A shape ready for the simulation.
+#[derive(Clone, Debug)]
+pub(super) struct Solid {
+    /// The shape.
+    pub(super) shape: Shape,
+    /// Fast distances of a part; none where the surface itself is asked.
+    pub(super) field: Option<Arc<Baked>>,
+}
+
+/// What is wrong, and what to do about it.
+#[derive(Debug)]
+pub(super) struct Unmade {
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+impl Unmade {
+    fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: help.into() }
+    }
+}
+
+/// Makes a shape of the scene file `source`.
+pub(super) fn make(spec: &ShapeSpec, source: &Source) -> Result<Solid, Unmade> {
+    match spec {
+        ShapeSpec::Plain(shape) => Ok(Solid { shape: shape.clone(), field: None }),
+        ShapeSpec::Part(part) => make_part(part, source),
+    }
+}
+
+fn make_part(spec: &PartSpec, source: &Source) -> Result<Solid, Unmade> {
+    let design = match &spec.form {
+        PartForm::Design(design) => design.clone(),
+        PartForm::Mesh { file, unit } => Design::Mesh(read_mesh(&beside(source, file), *unit)?),
+    };
+    let cannot = |error: &dyn std::fmt::Display| Unmade::new(error.to_string(), "change its dimensions or its mesh");
+    let part = design.part(spec.facets).map_err(|error| cannot(&error))?;
+    let from = design.source().map_err(|error| cannot(&error))?;
+    let plan = grid_plan(&design);
+    let field: Option<Arc<Baked>> =
+        match &spec.model {
+            ModelChoice::Exact => None,
+            ModelChoice::Grid => Some(Arc::new(bake_grid(&from, &plan).map_err(|error| {
+                Unmade::new(error.to_string(), "make the part smaller, or write model = \"exact\"")
+            })?)),
+            ModelChoice::File(file) => {
+                let path = beside(source, file);
+                let bytes = read_file(&path)?;
+                let hashes = [from.hash(&plan), from.hash(&TrainPlan::default()), from.hash(&TrainPlan::round())];
+                Some(Arc::new(baked(&bytes, &hashes).map_err(|error| {
+                    let help = bake_command(spec, &design, file).map_or_else(
+                        || "write model = \"grid\", which needs no file".to_owned(),
+                        |command| format!("make it with: {command}"),
+                    );
+                    Unmade::new(format!("{}: {error}", path.display()), help)
+                })?))
+            }
+        };
+    Ok(Solid { shape: Shape::Part(Arc::new(part)), field })
+}
+
+fn grid_plan(design: &Design) -> GridPlan {
+    if matches!(design, Design::Mesh(_)) { GridPlan::space() } else { GridPlan::profile() }
+}
+
+/// The field in `bytes`, made from one of these sources.
+fn baked(bytes: &[u8], sources: &[SourceHash]) -> Result<Baked, FileError> {
+    let mut last = FileError::Stale;
+    for source in sources {
+        match Baked::from_bytes(bytes, source) {
+            Ok(field) => return Ok(field),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn beside(source: &Source, file: &str) -> PathBuf {
+    Path::new(source.name()).parent().map_or_else(|| PathBuf::from(file), |directory| directory.join(file))
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, Unmade> {
+    let failed = |error: std::io::Error| {
+        Unmade::new(
+            format!("cannot read {}: {error}", path.display()),
+            "is the path right? it starts at the scene file",
+        )
+    };
+    let mut bytes = Vec::new();
+    // One byte more than allowed is enough to see that there is too much.
+    std::fs::File::open(path).map_err(failed)?.take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > FILE_MAX {
+        let message = format!("{} has more than {} MB", path.display(), FILE_MAX >> 20);
+        return Err(Unmade::new(message, "is it the right file? else make the mesh coarser"));
+    }
+    Ok(bytes)
+}
+
+fn read_mesh(path: &Path, unit: LengthUnit) -> Result<TriMesh, Unmade> {
+    let bytes = read_file(path)?;
+    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
+    let mesh = match ending.as_ref().and_then(|ending| ending.to_str()) {
+        Some("stl") => read_stl(&bytes, unit, Weld::Within(1e-6)),
+        Some("obj") => read_obj(&bytes, unit),
+        _ => {
+            let message = format!("{} is neither .stl nor .obj", path.display());
+            return Err(Unmade::new(message, "write the mesh as STL or OBJ"));
+        }
+    };
+    let mesh = mesh.map_err(|error| Unmade::new(format!("{}: {error}", path.display()), "export the mesh again"))?;
+    if mesh.triangles().len() > TRIANGLES_MAX {
+        let message = format!("{} has {} triangles; at most {TRIANGLES_MAX}", path.display(), mesh.triangles().len());
+        return Err(Unmade::new(message, "make the mesh coarser: each corner is looked at in every step"));
+    }
+    let size = mesh.aabb();
+    let longest = (size.max - size.min).amax();
+    if !(1e-4..=1.0).contains(&longest) {
+        let message = format!("the mesh is {:.4} mm long with `unit = \"{}\"`", longest * 1e3, unit.symbol());
+        return Err(Unmade::new(message, "parts have 0.1 mm to 1 m: is the unit right?"));
+    }
+    Ok(mesh)
+}
+
+/// The command that makes the field of a part, where there is one.
+fn bake_command(spec: &PartSpec, design: &Design, file: &str) -> Option<String> {
+    let mm = |metres: f64| format!("{}mm", (metres * 1e9).round() / 1e6);
+    let thread = || match spec.thread? {
+        ThreadSpec { diameter, pitch, hand, fit: Fit::RadialGap(gap) } => {
+            let hand = if hand == Hand::Left { " --left" } else { "" };
+            Some(format!("--diameter {} --pitch {} --gap {}{hand}", mm(diameter), mm(pitch), mm(gap)))
+        }
+        _ => None,
+    };
+    let (part, length, chamfer, body) = match design {
+        Design::Peg(peg) => (format!("peg --diameter {}", mm(peg.diameter)), peg.length, peg.chamfer, None),
+        Design::Bore(block) => {
+            let (Body::Round { diameter }, None) = (block.body, block.floor) else { return None };
+            (format!("bore --diameter {}", mm(block.diameter)), block.depth, block.chamfer, Some(diameter))
+        }
+        Design::Bolt(bolt) => (format!("bolt {}", thread()?), bolt.length, bolt.chamfer, None),
+        Design::Nut(nut) => {
+            let Body::Hex { across_flats } = nut.body else { return None };
+            (format!("nut {}", thread()?), nut.height, nut.chamfer, Some(across_flats))
+        }
+        Design::Mesh(_) => return None,
+    };
+    let body = body.map_or_else(String::new, |body| format!(" --body {}", mm(body)));
+    Some(format!("hapticd bake {part} --length {} --chamfer {}{body} --out {file}", mm(length), mm(chamfer)))
+}
