@@ -57,7 +57,7 @@ enum Verb {
         /// The recording
         file: PathBuf,
     },
-    /// Measure: tick, jitter, passivity, zwidth, solver, telemetry
+    /// Measure: tick, jitter, passivity, zwidth, solver, telemetry, velocity
     #[command(
         after_help = "Examples:\n  hapticd bench tick\n  hapticd bench jitter --seconds 20 --json\n  hapticd bench zwidth --out bench-results\n\ndocs/benchmarks.md says what each figure means."
     )]
