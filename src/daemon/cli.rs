@@ -10,6 +10,7 @@ use super::run::{self, RunOptions};
 use super::{Failure, exit, replay, warn};
 use crate::bench;
 use crate::control;
+use crate::device::guardian;
 use crate::device::operator::Skill;
 use crate::files::{self, Format};
 use crate::scene;
@@ -91,6 +92,16 @@ enum Verb {
     /// Print the page of every OSC address, with rules and examples, in Markdown
     #[command(after_help = "Example:\n  hapticd osc > osc.md")]
     Osc,
+    /// Watch over a device for a daemon; started by hapticd itself
+    #[command(hide = true)]
+    Guardian {
+        /// The process watched over
+        #[arg(long)]
+        daemon: u32,
+        /// Real-time priority, 1 to 99; 0 for none
+        #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=99))]
+        priority: u8,
+    },
 }
 
 #[derive(Args)]
@@ -264,6 +275,9 @@ pub fn main() -> ExitCode {
             print!("{}", control::table::markdown());
             Ok(exit(0))
         }
+        Verb::Guardian { daemon, priority } => guardian::process::run(daemon, priority)
+            .map(|()| exit(0))
+            .map_err(|fault| Failure::Usage(fault.to_string())),
     };
     outcome.unwrap_or_else(|failure| {
         failure.print();

@@ -7,6 +7,7 @@
 
 pub mod driver;
 pub mod emulator;
+pub mod guardian;
 mod hold;
 pub mod kinematics;
 mod limiter;
@@ -70,6 +71,8 @@ pub enum DeviceFault {
     Silent,
     /// The device is gone.
     Lost,
+    /// The guardian has put it to zero force, for this process stood still.
+    Silenced,
 }
 
 /// A haptic device as the haptic thread sees it. Neither call may block, allocate or lock: a device behind a bus has
