@@ -5,6 +5,7 @@
 use super::bake::BakeArgs;
 use super::demo::{self, DemoOptions};
 use super::doctor::{self, DoctorOptions};
+use super::emulate::EmulateArgs;
 use super::report::{self, ReportOptions};
 use super::run::{self, RunOptions};
 use super::{Failure, exit, replay, warn};
@@ -75,6 +76,11 @@ enum Verb {
         after_help = "Examples:\n  hapticd doctor\n  hapticd doctor --seconds 600 --cpu 3\n  hapticd doctor --json\n\nRun it as the user who will run hapticd. docs/doctor.md says what each finding means.\n\nExit codes: 0 fit, 1 not fit, 2 bad usage."
     )]
     Doctor(DoctorArgs),
+    /// Play a device that is not there, to the byte, on a port of its own
+    #[command(
+        after_help = "Examples:\n  hapticd emulate novint-falcon --scene virtual_wall\n  hapticd emulate polhem --link /tmp/polhem --fault late --fault stall@5\n\nIt prints its port, then when force begins and ends. docs/emulated-devices.md has the rest.\n\nExit codes: 0 ended as asked, 2 bad usage or bad file, 3 no port."
+    )]
+    Emulate(EmulateArgs),
     /// Make the distance model of a part: a grid, or a trained network
     #[command(
         after_help = "Examples:\n  hapticd bake bolt --diameter 48mm --pitch 5mm --gap 0.4mm --length 20mm --chamfer 1.5mm --model network --out bolt.field\n  hapticd bake bore --diameter 50.035mm --length 40mm --chamfer 1mm --body 80mm --out bore.field\n\ndocs/fields.md says what the models are and how exact."
@@ -228,11 +234,11 @@ struct BenchArgs {
     out: Option<PathBuf>,
 }
 
-fn skill(text: &str) -> Result<Skill, String> {
+pub(super) fn skill(text: &str) -> Result<Skill, String> {
     Skill::from_name(text).ok_or_else(|| "one of novice, trained, expert".into())
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number <= 86_400.0 => Ok(number),
         _ => Err("a number of seconds between 0 and 86400".into()),
@@ -269,6 +275,7 @@ pub fn main() -> ExitCode {
         Verb::Doctor(DoctorArgs { json, seconds, cpu }) => {
             doctor::run(&DoctorOptions { seconds, cpu, json }).map(|fit| exit(u8::from(!fit)))
         }
+        Verb::Emulate(args) => args.run(&stop_flag()).map(|()| exit(0)),
         Verb::Bake(args) => args.run().map(|()| exit(0)),
         Verb::Schema { kind, markdown } => Ok(print_schema(kind, markdown)),
         Verb::Osc => {
@@ -285,11 +292,8 @@ pub fn main() -> ExitCode {
     })
 }
 
-fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
-    let Some(name) = &args.scene else {
-        print!("{}", demo::list()?);
-        return Ok(exit(0));
-    };
+/// Set by SIGINT and SIGTERM.
+fn stop_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // A second signal ends the program at once, as anyone would expect.
@@ -299,6 +303,15 @@ fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
             eprintln!("warning: signals cannot be caught ({error}); interrupting will not ramp the force down");
         }
     }
+    stop
+}
+
+fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
+    let Some(name) = &args.scene else {
+        print!("{}", demo::list()?);
+        return Ok(exit(0));
+    };
+    let stop = stop_flag();
     let summary = demo::run(
         &DemoOptions {
             scene: name.clone(),

@@ -6,6 +6,7 @@ mod bake;
 pub mod cli;
 mod demo;
 pub mod doctor;
+pub mod emulate;
 mod failure;
 mod lockstep;
 mod portrait;

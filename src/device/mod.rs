@@ -13,6 +13,7 @@ pub mod kinematics;
 mod limiter;
 mod observer;
 pub mod operator;
+pub mod port;
 mod simulated;
 mod spec;
 mod velocity;

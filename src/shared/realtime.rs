@@ -11,6 +11,7 @@
 use std::fs::File;
 use std::io;
 use std::io::Write as _;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use thread_priority::{RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy};
 
@@ -53,6 +54,31 @@ pub fn sleep_until(until: MonoNs) {
             return;
         }
     }
+}
+
+/// The kernel's `serial_struct`: what stands before its flags, the flags, and room for more than the rest of it.
+#[repr(C)]
+struct SerialFacts {
+    before: [libc::c_int; 4],
+    flags: libc::c_int,
+    after: [u64; 16],
+}
+
+/// Asks the driver of a serial line to pass received bytes on at once (`ASYNC_LOW_LATENCY`).
+///
+/// # Errors
+/// When the line has no such flag, as a pseudo-terminal, or it may not be set.
+pub fn ask_low_latency(line: BorrowedFd<'_>) -> io::Result<()> {
+    const ASYNC_LOW_LATENCY: libc::c_int = 1 << 13;
+    let mut facts = SerialFacts { before: [0; 4], flags: 0, after: [0; 16] };
+    // SAFETY: the descriptor is open as long as it is borrowed; `facts` is larger than what the kernel writes or reads.
+    let done = unsafe {
+        libc::ioctl(line.as_raw_fd(), libc::TIOCGSERIAL, &raw mut facts) == 0 && {
+            facts.flags |= ASYNC_LOW_LATENCY;
+            libc::ioctl(line.as_raw_fd(), libc::TIOCSSERIAL, &raw const facts) == 0
+        }
+    };
+    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// What a thread asks of the system.

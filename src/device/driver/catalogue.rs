@@ -6,9 +6,8 @@ use super::{
     ArmCalibration, ArmFamily, Driver, FalconCalibration, FalconFamily, HapkitCalibration, HapkitFamily,
     HaplyCalibration, HaplyFamily, Host, SpaceMouseFamily, SpaceMouseScale,
 };
-use crate::device::emulator::{ArmFirmware, Emulator, FalconFirmware, HapkitFirmware, HaplyFirmware, SpaceMouse};
+use crate::device::emulator::{ArmFirmware, Emulated, Emulator, FalconFirmware, HapkitFirmware, HaplyFirmware, SpaceMouse};
 use crate::device::kinematics::FalconLegs;
-use crate::device::wire::ByteEnd;
 use crate::device::wire::arm::{ArmFrames, ArmHid, ArmText, ArmWire};
 use crate::math::Vec3;
 use std::sync::Arc;
@@ -28,12 +27,18 @@ pub const DRIVERS: [&str; 9] = [
 /// The word for a SpaceMouse. It gives no force, so that no device file has it.
 pub const SPACEMOUSE: &str = "spacemouse";
 
+/// True for a driver whose device is a HID: messages are reports, each whole. Others have a line of bytes.
+#[must_use]
+pub fn speaks_reports(word: &str) -> bool {
+    matches!(word, "woodenhaptics-mbed" | "woodenhaptics-teensy" | SPACEMOUSE)
+}
+
 /// A driver that can go to its I/O thread.
 #[expect(clippy::disallowed_types, reason = "made before the first tick")]
 pub type AnyDriver = Box<dyn Driver + Send>;
 /// An emulated device that can go to a thread.
 #[expect(clippy::disallowed_types, reason = "made before the first tick")]
-pub type AnyDevice = Box<dyn ByteEnd + Send>;
+pub type AnyDevice = Box<dyn Emulated + Send>;
 
 /// The driver of this word; `firmware` is the user's image for a Falcon.
 #[must_use]
@@ -63,7 +68,7 @@ pub fn driver(word: &str, firmware: Option<Arc<[u8]>>) -> Option<AnyDriver> {
 pub fn emulated(word: &str) -> Option<AnyDevice> {
     fn arm<W: ArmWire + Send + 'static>(truth: ArmCalibration, model: i32) -> Option<AnyDevice> {
         let firmware = ArmFirmware::<W>::new(truth, model);
-        Some(Box::new(Emulator::new(firmware, truth.mechanism, truth.mount, 0.2, &truth.rest()?)?))
+        Some(Box::new(Emulator::new(firmware, truth.mechanism, truth.mount, 0.2, &truth.rest()?)?.heavy()))
     }
     match word {
         "falcon" => {
