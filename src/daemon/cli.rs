@@ -3,6 +3,7 @@
 //! Thread: main.
 
 use super::bake::BakeArgs;
+use super::calibrate::CalibrateArgs;
 use super::demo::{self, DemoOptions};
 use super::doctor::{self, DoctorOptions};
 use super::emulate::EmulateArgs;
@@ -98,6 +99,11 @@ enum Verb {
     /// Print the page of every OSC address, with rules and examples, in Markdown
     #[command(after_help = "Example:\n  hapticd osc > osc.md")]
     Osc,
+    /// Keep how one device differs from its kind, or show what is kept
+    #[command(
+        after_help = "Examples:\n  hapticd calibrate 7F3A --driver polhem\n  hapticd calibrate 7F3A --driver polhem --origin \"0.3 deg, 0, -5 mrad\"\n  hapticd calibrate 7F3A --driver polhem --force-scale 1.05\n\ndocs/calibration.md says how to measure it."
+    )]
+    Calibrate(CalibrateArgs),
     /// Watch over a device for a daemon; started by hapticd itself
     #[command(hide = true)]
     Guardian {
@@ -107,6 +113,9 @@ enum Verb {
         /// Real-time priority, 1 to 99; 0 for none
         #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=99))]
         priority: u8,
+        /// Endpoint to write to, if the device is one on USB
+        #[arg(long)]
+        endpoint: Option<u8>,
     },
 }
 
@@ -282,7 +291,11 @@ pub fn main() -> ExitCode {
             print!("{}", control::table::markdown());
             Ok(exit(0))
         }
-        Verb::Guardian { daemon, priority } => guardian::process::run(daemon, priority)
+        Verb::Calibrate(args) => args.run().map(|said| {
+            print!("{said}");
+            exit(0)
+        }),
+        Verb::Guardian { daemon, priority, endpoint } => guardian::process::run(daemon, priority, endpoint)
             .map(|()| exit(0))
             .map_err(|fault| Failure::Usage(fault.to_string())),
     };
@@ -401,6 +414,10 @@ fn check_one(path: &Path) -> Result<&'static str, Failure> {
         Some(Format::DEVICE) => {
             warn(&files::device_file::load(path)?.warnings);
             "device"
+        }
+        Some(Format::CALIBRATION) => {
+            warn(&files::calibration::load(path)?.warnings);
+            "calibration"
         }
         Some(Format::CONFIG) => {
             warn(&files::config::load(path)?.warnings);

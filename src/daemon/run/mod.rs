@@ -27,7 +27,7 @@ mod rig;
 mod service;
 mod settings;
 mod sockets;
-mod state_dir;
+pub(super) mod state_dir;
 mod supervisor;
 mod task;
 mod trips;
@@ -36,6 +36,7 @@ mod viewer;
 mod web;
 
 pub use black_box::COLUMNS as FAULT_DATA_COLUMNS;
+pub(super) use black_box::utc;
 pub use faults::{NOTICES, Notice};
 pub(super) use meter::RateMeter;
 pub use trips::ENDED;

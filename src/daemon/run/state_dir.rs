@@ -1,4 +1,4 @@
-//! Where the daemon keeps what it writes: fault data and recordings.
+//! Where the daemon keeps what it writes: fault data, recordings and calibrations.
 //!
 //! Thread: cold.
 
@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The directory by configuration, by systemd, by the desktop's rules, in that order; `None` when nobody says.
-pub(super) fn find(config: &Config, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+pub(in crate::daemon) fn find(config: &Config, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let filled = |name: &str| variable(name).filter(|value| !value.is_empty());
     // systemd joins several by colons; the unit names one.
     let systemd = filled("STATE_DIRECTORY").map(|all| match all.to_str().and_then(|text| text.split_once(':')) {

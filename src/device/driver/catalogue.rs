@@ -4,9 +4,11 @@
 
 use super::{
     ArmCalibration, ArmFamily, Driver, FalconCalibration, FalconFamily, HapkitCalibration, HapkitFamily,
-    HaplyCalibration, HaplyFamily, Host, SpaceMouseFamily, SpaceMouseScale,
+    HaplyCalibration, HaplyFamily, Host, SpaceMouseFamily, SpaceMouseScale, Trim,
 };
-use crate::device::emulator::{ArmFirmware, Emulated, Emulator, FalconFirmware, HapkitFirmware, HaplyFirmware, SpaceMouse};
+use crate::device::emulator::{
+    ArmFirmware, Emulated, Emulator, FalconFirmware, HapkitFirmware, HaplyFirmware, SpaceMouse,
+};
 use crate::device::kinematics::FalconLegs;
 use crate::device::wire::arm::{ArmFrames, ArmHid, ArmText, ArmWire};
 use crate::math::Vec3;
@@ -40,23 +42,31 @@ pub type AnyDriver = Box<dyn Driver + Send>;
 #[expect(clippy::disallowed_types, reason = "made before the first tick")]
 pub type AnyDevice = Box<dyn Emulated + Send>;
 
-/// The driver of this word; `firmware` is the user's image for a Falcon.
+/// The driver of this word for a unit as its kind is by design; `firmware` is the user's image for a Falcon.
 #[must_use]
 #[expect(clippy::disallowed_types, reason = "made before the first tick")]
 pub fn driver(word: &str, firmware: Option<Arc<[u8]>>) -> Option<AnyDriver> {
+    trimmed_driver(word, firmware, &Trim::default())
+}
+
+/// The same for a unit that differs so.
+#[must_use]
+#[expect(clippy::disallowed_types, reason = "made before the first tick")]
+pub fn trimmed_driver(word: &str, firmware: Option<Arc<[u8]>>, trim: &Trim) -> Option<AnyDriver> {
     fn arm<W: ArmWire + Send + 'static>(calibration: ArmCalibration) -> AnyDriver {
         Box::new(Host::new(ArmFamily::<W>::new(calibration)))
     }
+    let wooden = || ArmCalibration::woodenhaptics().trimmed(trim);
     Some(match word {
-        "falcon" => Box::new(Host::new(FalconFamily::new(FalconCalibration::default(), firmware))),
-        "polhem" => arm::<ArmText>(ArmCalibration::polhem()),
-        "vintage" => arm::<ArmText>(ArmCalibration::vintage()),
-        "woodenhaptics" => arm::<ArmText>(ArmCalibration::woodenhaptics()),
-        "woodenhaptics-frames" => arm::<ArmFrames>(ArmCalibration::woodenhaptics()),
-        "woodenhaptics-mbed" => arm::<ArmHid<14>>(ArmCalibration::woodenhaptics()),
-        "woodenhaptics-teensy" => arm::<ArmHid<64>>(ArmCalibration::woodenhaptics()),
-        "haply-2dof" => Box::new(Host::new(HaplyFamily::new(HaplyCalibration::default()))),
-        "hapkit" => Box::new(Host::new(HapkitFamily::new(HapkitCalibration::default()))),
+        "falcon" => Box::new(Host::new(FalconFamily::new(FalconCalibration::default().trimmed(trim), firmware))),
+        "polhem" => arm::<ArmText>(ArmCalibration::polhem().trimmed(trim)),
+        "vintage" => arm::<ArmText>(ArmCalibration::vintage().trimmed(trim)),
+        "woodenhaptics" => arm::<ArmText>(wooden()),
+        "woodenhaptics-frames" => arm::<ArmFrames>(wooden()),
+        "woodenhaptics-mbed" => arm::<ArmHid<14>>(wooden()),
+        "woodenhaptics-teensy" => arm::<ArmHid<64>>(wooden()),
+        "haply-2dof" => Box::new(Host::new(HaplyFamily::new(HaplyCalibration::default().trimmed(trim)))),
+        "hapkit" => Box::new(Host::new(HapkitFamily::new(HapkitCalibration::default().trimmed(trim)))),
         SPACEMOUSE => Box::new(Host::new(SpaceMouseFamily::new(SpaceMouseScale::default()))),
         _ => return None,
     })
