@@ -28,6 +28,8 @@ pub const PULSE_MESSAGE_MAX: usize = 512;
 struct Words {
     /// Grows while the watched process lives.
     beats: AtomicU64,
+    /// Not zero: the watched process must not be late with a beat now.
+    armed: AtomicU64,
     /// The watched process has ended its work in good order.
     finished: AtomicU64,
     /// Times the watcher stepped in, and how many of them the watched process has taken note of.
@@ -109,6 +111,17 @@ impl Pulse {
     #[must_use]
     pub fn beats(&self) -> u64 {
         self.mapping.words().beats.load(Ordering::Acquire)
+    }
+
+    /// From now on a beat must not be late, or may be.
+    pub fn arm(&self, armed: bool) {
+        self.mapping.words().armed.store(u64::from(armed), Ordering::Release);
+    }
+
+    /// Whether a beat must not be late.
+    #[must_use]
+    pub fn armed(&self) -> bool {
+        self.mapping.words().armed.load(Ordering::Acquire) != 0
     }
 
     /// The watched process ends in good order.

@@ -1,35 +1,19 @@
 //! The guardian: a device whose daemon dies or hangs is put to zero force by another process.
 
-use hapticd::device::guardian::{Alarm, GuardianFault, LOOK_NS, Lifeline, STILL_NS};
-use hapticd::shared::realtime::SystemClock;
-use hapticd::shared::{Clock, MonoNs};
+#[path = "../common/played.rs"]
+mod played;
+#[path = "../common/wired.rs"]
+mod wired;
+
+use hapticd::device::guardian::{Alarm, GuardLine, GuardianFault, LOOK_NS, Lifeline, STILL_NS};
+use played::{line, now};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use std::path::Path;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_hapticd");
 const SILENCE: &[u8] = b"[0,0,0]\n";
 const MS: u64 = 1_000_000;
-
-fn now() -> MonoNs {
-    SystemClock.now()
-}
-
-/// A line: the device's end and the daemon's.
-fn line() -> (OwnedFd, OwnedFd) {
-    let device = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a pseudo-terminal");
-    grantpt(&device).and_then(|()| unlockpt(&device)).expect("its other end");
-    let name = ptsname(&device, Vec::new()).expect("its name");
-    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let host = rustix::fs::open(&name, flags, Mode::empty()).expect("its other end");
-    let mut settings = tcgetattr(&host).expect("a terminal");
-    settings.make_raw();
-    tcsetattr(&host, OptionalActions::Now, &settings).expect("raw");
-    (device, host)
-}
 
 /// What the device hears within this time; empty when nothing.
 fn heard(device: &OwnedFd, ms: i64) -> Vec<u8> {
@@ -45,7 +29,7 @@ fn heard(device: &OwnedFd, ms: i64) -> Vec<u8> {
 fn tend(lifeline: &mut Lifeline, ms: u64) -> Option<Alarm> {
     let mut alarm = None;
     for _ in 0..ms {
-        alarm = lifeline.tend(now());
+        alarm = lifeline.tend(true, now());
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     alarm
@@ -53,14 +37,15 @@ fn tend(lifeline: &mut Lifeline, ms: u64) -> Option<Alarm> {
 
 #[test]
 fn a_process_that_stands_still_is_silenced_and_hears_of_it_when_it_goes_on() {
-    let (device, host) = line();
-    let mut lifeline = Lifeline::start(Path::new(PROGRAM), host.as_fd(), SILENCE, 0, now()).expect("a guardian");
+    let (device, host, _) = line();
+    let mut lifeline =
+        Lifeline::start(Path::new(PROGRAM), GuardLine::Stream(host.as_fd()), SILENCE, 0, now()).expect("a guardian");
     assert_eq!(heard(&device, 100), b"", "before the first beat nothing can stop");
     let (mut reactions, mut early) = (Vec::new(), 0);
     for _ in 0..20 {
         // On a busy machine this very process may stand still for longer than the guardian allows: try again.
         while tend(&mut lifeline, 20) == Some(Alarm::Silenced) {
-            lifeline.pulse().heed();
+            lifeline.heed();
             early += 1;
         }
         let _ = heard(&device, 0);
@@ -68,11 +53,11 @@ fn a_process_that_stands_still_is_silenced_and_hears_of_it_when_it_goes_on() {
         let bytes = heard(&device, 5000);
         reactions.push(now().since(still));
         assert!(bytes.starts_with(SILENCE), "{bytes:?}");
-        assert_eq!(lifeline.tend(now()), Some(Alarm::Silenced));
+        assert_eq!(lifeline.tend(true, now()), Some(Alarm::Silenced));
         // Until that is heeded, zero force goes on.
         tend(&mut lifeline, 10);
         assert!(heard(&device, 5000).starts_with(SILENCE));
-        lifeline.pulse().heed();
+        lifeline.heed();
     }
     reactions.sort_unstable();
     println!("no beat to zero force: p50 {} us, max {} us", reactions[10] / 1000, reactions[19] / 1000);
@@ -87,10 +72,10 @@ fn a_process_that_stands_still_is_silenced_and_hears_of_it_when_it_goes_on() {
 
 #[test]
 fn a_program_that_is_no_guardian_is_found_out() {
-    let (_device, host) = line();
-    let failed = Lifeline::start(Path::new("/bin/true"), host.as_fd(), SILENCE, 0, now());
+    let (_device, host, _) = line();
+    let failed = Lifeline::start(Path::new("/bin/true"), GuardLine::Stream(host.as_fd()), SILENCE, 0, now());
     assert!(matches!(failed, Err(GuardianFault::Silent)));
-    let missing = Lifeline::start(Path::new("/nowhere/hapticd"), host.as_fd(), SILENCE, 0, now());
+    let missing = Lifeline::start(Path::new("/nowhere/hapticd"), GuardLine::Stream(host.as_fd()), SILENCE, 0, now());
     assert!(matches!(missing, Err(GuardianFault::System(_))));
 }
 

@@ -8,7 +8,7 @@
     reason = "a guardian is started and ended by cold threads"
 )]
 
-use super::LOOK_NS;
+use super::{GuardLine, LOOK_NS};
 use crate::shared::{MonoNs, Pulse};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -58,7 +58,7 @@ impl Lifeline {
     /// [`GuardianFault`] when there is none; no force should then flow.
     pub fn start(
         program: &Path,
-        line: BorrowedFd<'_>,
+        line: GuardLine<'_>,
         silence: &[u8],
         priority: u8,
         now: MonoNs,
@@ -66,11 +66,16 @@ impl Lifeline {
         let pulse = Pulse::new()?;
         pulse.leave(silence)?;
         let copy = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map(|fd: OwnedFd| Stdio::from(fd));
+        let (fd, endpoint) = match line {
+            GuardLine::Stream(fd) => (fd, None),
+            GuardLine::Bulk(fd, endpoint) => (fd, Some(endpoint.to_string())),
+        };
         let child = Command::new(program)
             .args(["guardian", "--daemon", &std::process::id().to_string(), "--priority", &priority.to_string()])
+            .args(endpoint.into_iter().flat_map(|endpoint| ["--endpoint".to_owned(), endpoint]))
             .env_clear()
             .current_dir("/")
-            .stdin(copy(line)?)
+            .stdin(copy(fd)?)
             .stdout(copy(pulse.as_fd())?)
             .spawn()?;
         let mut lifeline = Self { pulse, child, seen: (0, now) };
@@ -84,15 +89,22 @@ impl Lifeline {
         Ok(lifeline)
     }
 
-    /// The page shared with the guardian, for whoever must know before the next tending that it has stepped in.
-    #[must_use]
-    pub fn pulse(&self) -> Pulse {
-        self.pulse.clone()
+    /// Changes the bytes that put the device to zero force. Enters the system: not in every tick.
+    pub fn leave(&self, silence: &[u8]) {
+        // They are shorter than what there is room for; were they not, those before would stay.
+        let _ = self.pulse.leave(silence);
     }
 
-    /// Shows that this process lives; to be called every millisecond or so. Tells what is wrong.
-    pub fn tend(&mut self, now: MonoNs) -> Option<Alarm> {
+    /// Takes note of [`Alarm::Silenced`]: a fault has been latched. The guardian watches again.
+    pub fn heed(&self) {
+        self.pulse.heed();
+    }
+
+    /// Shows that this process lives; to be called every millisecond or so while `armed`: while force may flow. Tells what
+    /// is wrong.
+    pub fn tend(&mut self, armed: bool, now: MonoNs) -> Option<Alarm> {
         self.pulse.beat();
+        self.pulse.arm(armed);
         let looks = self.pulse.looks();
         if looks != self.seen.0 {
             self.seen = (looks, now);

@@ -16,6 +16,7 @@ pub mod process;
 pub use lifeline::{Alarm, GuardianFault, Lifeline};
 
 use crate::shared::MonoNs;
+use rustix::fd::BorrowedFd;
 
 /// Time between two looks, ns.
 pub const LOOK_NS: u64 = 2_000_000;
@@ -29,11 +30,22 @@ pub const INSIST_NS: u64 = 250_000_000;
 /// After that, and while the daemon is still there, so often, ns.
 const REMIND_NS: u64 = 50_000_000;
 
+/// How a device is reached by whoever shares its descriptor.
+#[derive(Clone, Copy, Debug)]
+pub enum GuardLine<'l> {
+    /// By writing to it: a serial line, a raw HID node, a socket.
+    Stream(BorrowedFd<'l>),
+    /// By bulk transfers to this endpoint of a USB device.
+    Bulk(BorrowedFd<'l>, u8),
+}
+
 /// What the guardian sees at a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
     /// Beats of the daemon so far.
     pub beats: u64,
+    /// Force may flow: a beat must not be late.
+    pub armed: bool,
     /// The daemon is a living process.
     pub alive: bool,
     /// It has ended its work in good order.
@@ -76,8 +88,8 @@ impl Watch {
     pub fn look(&mut self, now: MonoNs, sight: Sight) -> Act {
         let since = now.since(self.last_look).min(LOOK_COUNTS_NS);
         self.last_look = now;
-        // Before the first beat there is nothing that could stop.
-        let beating = sight.beats != self.beats || sight.beats == 0;
+        // While a device is started and homed there is no force to end, and orders to the line may take their time.
+        let beating = sight.beats != self.beats || !sight.armed;
         self.still_ns = if beating { 0 } else { self.still_ns + since };
         self.beats = sight.beats;
         if sight.finished {
@@ -124,7 +136,7 @@ mod tests {
     impl Trial {
         fn new() -> Self {
             let now = MonoNs(MS);
-            let sight = Sight { beats: 0, alive: true, finished: false, unheeded: false };
+            let sight = Sight { beats: 0, armed: true, alive: true, finished: false, unheeded: false };
             Self { watch: Watch::new(now), now, sight }
         }
 
@@ -141,7 +153,9 @@ mod tests {
     #[test]
     fn a_daemon_that_beats_is_left_alone_and_so_is_one_that_has_not_begun() {
         let mut trial = Trial::new();
+        trial.sight.armed = false;
         assert!((0..1000).all(|_| trial.look(LOOK_NS, 0) == Act::Look));
+        trial.sight.armed = true;
         assert!((0..1000).all(|_| trial.look(LOOK_NS, 2) == Act::Look));
         // Late by five periods now and then, which a busy PC may be.
         assert!((0..1000).all(|i| trial.look(LOOK_NS, u64::from(i % 5 == 0)) == Act::Look));

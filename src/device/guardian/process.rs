@@ -31,6 +31,8 @@ const ASKING: [i32; 9] = [
 const DRAINED: usize = 16;
 /// Zero force is sent so often at each look: the first may end a message that the daemon had begun.
 const TWICE: usize = 2;
+/// Time that a transfer to a USB device may take, ms.
+const BULK_MS: u32 = 4;
 
 /// Why there is no guardian.
 #[derive(Debug, thiserror::Error)]
@@ -43,14 +45,14 @@ pub enum ProcessFault {
     System(#[from] std::io::Error),
 }
 
-/// Guards the device on the standard input for the process `daemon`, with this real-time priority if it may; returns when
-/// there is nothing left to guard.
+/// Guards the device on the standard input for the process `daemon`, with this real-time priority if it may, by transfers to an
+/// `endpoint` if it is a USB device; returns when there is nothing left to guard.
 ///
 /// # Errors
 /// [`ProcessFault`] when it cannot begin.
-pub fn run(daemon: u32, priority: u8) -> Result<(), ProcessFault> {
+pub fn run(daemon: u32, priority: u8, endpoint: Option<u8>) -> Result<(), ProcessFault> {
     let pulse = Pulse::adopt(std::io::stdout().as_fd().try_clone_to_owned()?).map_err(|_| ProcessFault::ByHand)?;
-    let line = std::io::stdin().as_fd().try_clone_to_owned()?;
+    let line = Line { fd: std::io::stdin().as_fd().try_clone_to_owned()?, endpoint };
     for signal in ASKING {
         // Caught and forgotten.
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
@@ -67,6 +69,7 @@ pub fn run(daemon: u32, priority: u8) -> Result<(), ProcessFault> {
         pulse.look();
         let sight = Sight {
             beats: pulse.beats(),
+            armed: pulse.armed(),
             alive: life.goes_on(),
             finished: pulse.finished(),
             unheeded: pulse.silenced(),
@@ -76,37 +79,57 @@ pub fn run(daemon: u32, priority: u8) -> Result<(), ProcessFault> {
             Act::StepIn => {
                 // First, so that a daemon that goes on right now finds out.
                 pulse.step_in();
-                silence(&line, &pulse);
+                line.silence(&pulse);
             }
-            Act::Silence => silence(&line, &pulse),
+            Act::Silence => line.silence(&pulse),
             Act::End => break,
         }
         life.wait(SystemClock.now().plus(LOOK_NS));
     }
-    silence(&line, &pulse);
+    line.silence(&pulse);
     // A line opened for one program alone would stay closed to the next while the device's end is open.
-    let _ = rustix::termios::ioctl_tiocnxcl(&line);
+    let _ = rustix::termios::ioctl_tiocnxcl(&line.fd);
     Ok(())
 }
 
-/// Sends zero force. What the device has said meanwhile is thrown away: firmware that cannot get rid of an answer does not
-/// listen.
-fn silence(line: &OwnedFd, pulse: &Pulse) {
-    let mut waste = [0; MESSAGE_MAX];
-    for _ in 0..DRAINED {
-        if !ready(line.as_fd(), PollFlags::IN) || !rustix::io::read(line, &mut waste).is_ok_and(|count| count > 0) {
-            break;
+/// The device's line.
+struct Line {
+    fd: OwnedFd,
+    endpoint: Option<u8>,
+}
+
+impl Line {
+    /// Sends zero force.
+    fn silence(&self, pulse: &Pulse) {
+        let mut message = [0; PULSE_MESSAGE_MAX];
+        let length = pulse.message(&mut message);
+        if length == 0 {
+            return;
+        }
+        self.drain();
+        for _ in 0..TWICE {
+            // What does not go out now is tried again at the next look.
+            match self.endpoint {
+                Some(endpoint) => {
+                    let _ = realtime::usb_bulk_out(self.fd.as_fd(), endpoint, &message[..length], BULK_MS);
+                }
+                None if ready(self.fd.as_fd(), PollFlags::OUT) => {
+                    let _ = rustix::io::write(&self.fd, &message[..length]);
+                }
+                None => {}
+            }
         }
     }
-    let mut message = [0; PULSE_MESSAGE_MAX];
-    let length = pulse.message(&mut message);
-    if length == 0 {
-        return;
-    }
-    for _ in 0..TWICE {
-        // A line that takes nothing now is tried again at the next look.
-        if ready(line.as_fd(), PollFlags::OUT) {
-            let _ = rustix::io::write(line, &message[..length]);
+
+    /// Throws away what the device has said: firmware that cannot get rid of an answer does not listen. A USB adapter has no
+    /// such trouble: it drops what nobody takes.
+    fn drain(&self) {
+        let mut waste = [0; MESSAGE_MAX];
+        for _ in 0..DRAINED {
+            let waits = self.endpoint.is_none() && ready(self.fd.as_fd(), PollFlags::IN);
+            if !waits || !rustix::io::read(&self.fd, &mut waste).is_ok_and(|count| count > 0) {
+                break;
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 //! no such device: `hapticd emulate` offers one.
 
 use super::{Bell, OpenFault, Port, PortFault, read_now, wait_readable, write_all};
+use crate::device::guardian::GuardLine;
 use crate::device::wire::{LineOrder, MESSAGE_MAX};
 use crate::shared::MonoNs;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -81,6 +82,10 @@ impl Port for HidPort {
 
     fn wait(&mut self, bell: &Bell, until: MonoNs) {
         wait_readable(&[self.fd.as_fd(), bell.as_fd()], until);
+    }
+
+    fn line(&self) -> Option<GuardLine<'_>> {
+        Some(GuardLine::Stream(self.fd.as_fd()))
     }
 }
 

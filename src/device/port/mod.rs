@@ -6,12 +6,14 @@
 //! on USB ([`usb`]), a pipe in memory ([`pipe`]). No call waits longer than it is told to. What a driver does with the bytes
 //! is the same on all of them.
 
+pub mod guarded;
 pub mod hid;
 mod open;
 pub mod serial;
 
 pub use open::{OpenFault, holders};
 
+use super::guardian::{GuardLine, Lifeline};
 use super::wire::LineOrder;
 use crate::shared::MonoNs;
 use crate::shared::realtime::SystemClock;
@@ -53,6 +55,16 @@ pub trait Port: Send {
 
     /// Waits until bytes may have come, the bell was rung, or it is `until`.
     fn wait(&mut self, bell: &Bell, until: MonoNs);
+
+    /// How a guardian may share this port, if it can be shared.
+    fn line(&self) -> Option<GuardLine<'_>> {
+        None
+    }
+
+    /// What guards this port, if anything does.
+    fn guard(&mut self) -> Option<&mut Lifeline> {
+        None
+    }
 
     /// What makes this port slower than it could be, and what to do about it; empty when nothing does.
     fn hindrance(&self) -> &str {
