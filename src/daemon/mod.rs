@@ -5,9 +5,11 @@
 mod bake;
 pub mod cli;
 mod demo;
+pub mod devices;
 pub mod doctor;
 pub mod emulate;
 mod failure;
+mod hands;
 mod lockstep;
 mod portrait;
 mod replay;

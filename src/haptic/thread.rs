@@ -365,6 +365,7 @@ impl Loop {
         self.links.bring(&mut self.state);
         // 2 the tick
         let sample = self.device.0.read(now).ok();
+        self.state.carry(self.device.0.weight());
         let force = tick(&self.model, &mut self.state, sample, self.snapshots.read(), now);
         if self.device.0.write(&force, now).is_err() {
             self.state.unheard();
