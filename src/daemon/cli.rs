@@ -9,7 +9,7 @@ use super::doctor::{self, DoctorOptions};
 use super::emulate::EmulateArgs;
 use super::report::{self, ReportOptions};
 use super::run::{self, RunOptions};
-use super::{Failure, exit, replay, warn};
+use super::{Failure, devices, exit, replay, warn};
 use crate::bench;
 use crate::control;
 use crate::device::guardian;
@@ -37,9 +37,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Run a scene with a simulated device and operator; without a name, list the scenes
+    /// Run a scene with a simulated device and operator, or with a real device; without a name, list the scenes
     #[command(
-        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n  hapticd demo peg_primitive --out results\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 4 a latched fault."
+        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n  hapticd demo peg_primitive --out results\n  hapticd demo virtual_wall --device novint-falcon\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 3 no device, 4 a latched fault."
     )]
     Demo(DemoArgs),
     /// Run the service: scene and device of the configuration, driven by OSC
@@ -77,6 +77,13 @@ enum Verb {
         after_help = "Examples:\n  hapticd doctor\n  hapticd doctor --seconds 600 --cpu 3\n  hapticd doctor --json\n\nRun it as the user who will run hapticd. docs/doctor.md says what each finding means.\n\nExit codes: 0 fit, 1 not fit, 2 bad usage."
     )]
     Doctor(DoctorArgs),
+    /// List what is connected that could be a haptic device: port, driver, permission, who has it open
+    #[command(after_help = "Examples:\n  hapticd devices\n  hapticd devices --json\n\nNothing is opened, so that a device in use is not disturbed.")]
+    Devices {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Play a device that is not there, to the byte, on a port of its own
     #[command(
         after_help = "Examples:\n  hapticd emulate novint-falcon --scene virtual_wall\n  hapticd emulate polhem --link /tmp/polhem --fault late --fault stall@5\n\nIt prints its port, then when force begins and ends. docs/emulated-devices.md has the rest.\n\nExit codes: 0 ended as asked, 2 bad usage or bad file, 3 no port."
@@ -130,6 +137,9 @@ struct RunArgs {
     /// Device instead of the configuration's: a name or a path
     #[arg(long)]
     device: Option<String>,
+    /// Port of a real device, /dev/…, instead of the one in its file
+    #[arg(long, value_name = "PATH")]
+    device_port: Option<PathBuf>,
     /// UDP port for OSC; 0 for any free one
     #[arg(long)]
     port: Option<u16>,
@@ -171,9 +181,15 @@ enum SchemaKind {
 struct DemoArgs {
     /// A shipped scene (see `hapticd demo`) or the path of a scene file
     scene: Option<String>,
-    /// Device file instead of the one the scene names: a shipped name or a path
+    /// Device file instead of the one the scene names: a shipped name or a path; or the port of a real device, /dev/…
     #[arg(long)]
     device: Option<String>,
+    /// Port of the real device, instead of the one in its file
+    #[arg(long, value_name = "PATH")]
+    port: Option<PathBuf>,
+    /// The handle of the real device is in its rest position: home it without asking
+    #[arg(long)]
+    at_rest: bool,
     /// Seed of the operator's hand: equal seeds, equal runs
     #[arg(long)]
     seed: Option<u64>,
@@ -267,8 +283,9 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Verb::Demo(args) => demonstrate(&args),
-        Verb::Run(RunArgs { config, scene, device, port, query_port, viewer_port, allow_no_rt }) => {
-            run::run(&RunOptions { config, scene, device, port, query_port, viewer_port, allow_no_rt })
+        Verb::Run(args) => {
+            let RunArgs { config, scene, device, device_port, port, query_port, viewer_port, allow_no_rt } = args;
+            run::run(&RunOptions { config, scene, device, device_port, port, query_port, viewer_port, allow_no_rt })
                 .map(|()| exit(0))
         }
         Verb::Report(ReportArgs { files, out, csv }) => report::run(&ReportOptions { files, out, csv }).map(|said| {
@@ -283,6 +300,10 @@ pub fn main() -> ExitCode {
         Verb::Check { files } => check(&files),
         Verb::Doctor(DoctorArgs { json, seconds, cpu }) => {
             doctor::run(&DoctorOptions { seconds, cpu, json }).map(|fit| exit(u8::from(!fit)))
+        }
+        Verb::Devices { json } => {
+            print!("{}", devices::list(json));
+            Ok(exit(0))
         }
         Verb::Emulate(args) => args.run(&stop_flag()).map(|()| exit(0)),
         Verb::Bake(args) => args.run().map(|()| exit(0)),
@@ -329,6 +350,8 @@ fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
         &DemoOptions {
             scene: name.clone(),
             device: args.device.clone(),
+            port: args.port.clone(),
+            at_rest: args.at_rest,
             seed: args.seed,
             skill: args.skill,
             seconds: args.seconds,

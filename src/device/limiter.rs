@@ -119,6 +119,21 @@ impl Limiter {
         period_s: f64,
         faults: &mut Faults,
     ) -> SafeForce {
+        self.limit_carrying(wanted, &HandForce::zero(), motion, budget, period_s, faults)
+    }
+
+    /// As [`Self::limit`], for a force of which the part `carried` holds up the device's own weight. That part counts like any
+    /// other for magnitude, slew and power, but its work goes into the raised device and not into the hand: energy is bounded
+    /// for the rest alone.
+    pub fn limit_carrying(
+        &mut self,
+        wanted: HandForce,
+        carried: &HandForce,
+        motion: &HandMotion,
+        budget: Option<&EnergyBudget>,
+        period_s: f64,
+        faults: &mut Faults,
+    ) -> SafeForce {
         // 1 finite
         if !wanted.is_finite() {
             faults.set(Faults::FORCE_INVALID);
@@ -145,7 +160,14 @@ impl Limiter {
         }
         // 6 energy
         if let Some(budget) = budget {
-            faults.set_if(Faults::PASSIVITY_LIMITED, bound_energy(&mut force, budget, limits, period_s));
+            let mut felt = force.without(carried);
+            if bound_energy(&mut felt, budget, limits, period_s) {
+                faults.set(Faults::PASSIVITY_LIMITED);
+                force = felt.with(carried);
+                // Taking away what opposed the weight can leave more than before; the limit of magnitude has the last word.
+                clamp(&mut force.force, limits.force.linear);
+                clamp(&mut force.torque, limits.force.angular);
+            }
         }
         self.last = force;
         SafeForce(force)

@@ -59,6 +59,22 @@ pub struct Mechanics {
     pub latency_ticks: u32,
 }
 
+/// How the program reaches the device.
+#[expect(clippy::disallowed_types, reason = "texts from a file, read before the first tick")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Connection {
+    /// Path of the port; without one, it is looked for.
+    pub port: Option<String>,
+    /// USB vendor and product, instead of those that the driver knows.
+    pub usb: Option<(u16, u16)>,
+    /// Serial number of the USB device, where there are several of a kind.
+    pub serial_number: Option<String>,
+    /// Speed of a serial line, baud.
+    pub baud: Option<u32>,
+    /// File with the firmware that the device needs after power-up.
+    pub firmware: Option<String>,
+}
+
 /// Everything in a device file.
 #[expect(clippy::disallowed_types, reason = "names from a file, read before the first tick")]
 #[derive(Clone, Debug, PartialEq)]
@@ -79,4 +95,6 @@ pub struct DeviceSpec {
     pub limits: Limits,
     /// How it moves.
     pub mechanics: Mechanics,
+    /// How it is reached.
+    pub connection: Connection,
 }

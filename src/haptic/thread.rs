@@ -369,6 +369,7 @@ impl Loop {
             self.state.trip(Trip::Silenced);
         }
         let sample = read.ok();
+        self.state.carry(self.device.0.weight());
         let force = tick(&self.model, &mut self.state, sample, self.snapshots.read(), now);
         if self.device.0.write(&force, now).is_err() {
             self.state.unheard();

@@ -14,7 +14,7 @@ const SCENES: [(&str, &str); 3] = [
     ("peg_primitive", include_str!("../../scenes/peg_primitive.toml")),
 ];
 
-const DEVICES: [(&str, &str); 8] = [
+const DEVICES: [(&str, &str); 9] = [
     ("simulated-3dof", include_str!("../../devices/simulated-3dof.toml")),
     ("simulated-6dof", include_str!("../../devices/simulated-6dof.toml")),
     ("novint-falcon", include_str!("../../devices/novint-falcon.toml")),
@@ -23,6 +23,7 @@ const DEVICES: [(&str, &str); 8] = [
     ("woodenhaptics", include_str!("../../devices/woodenhaptics.toml")),
     ("haply-2dof", include_str!("../../devices/haply-2dof.toml")),
     ("hapkit", include_str!("../../devices/hapkit.toml")),
+    ("spacemouse", include_str!("../../devices/spacemouse.toml")),
 ];
 
 /// Why a scene or a device could not be opened.

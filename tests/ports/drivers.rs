@@ -3,6 +3,7 @@
 use crate::emulator::{Emulator, PATIENCE, fresh_path};
 use hapticd::device::driver::catalogue::{self, AnyDriver, DRIVERS, SPACEMOUSE};
 use hapticd::device::driver::{DriverEventKind, DriverState, HomingGuide};
+use hapticd::device::port::find::Bus;
 use hapticd::device::port::hid::HidPort;
 use hapticd::device::port::serial::{BAUD, SerialPort};
 use hapticd::device::port::{Bell, OpenFault, Port, PortFault};
@@ -16,7 +17,7 @@ const MS: u64 = 1_000_000;
 
 /// Opens the kind of port that a driver speaks on.
 fn open(word: &str, path: &Path) -> Result<Box<dyn Port>, OpenFault> {
-    if catalogue::speaks_reports(word) {
+    if Bus::of(word) == Bus::Hid {
         return HidPort::open(path).map(|port| Box::new(port) as Box<dyn Port>);
     }
     SerialPort::open(path, BAUD).map(|port| Box::new(port) as Box<dyn Port>)

@@ -2,7 +2,7 @@
 //!
 //! Thread: main.
 
-use crate::device::driver::catalogue;
+use crate::device::port::find::Bus;
 use crate::shared::realtime::{SystemClock, sleep_until};
 use crate::shared::{Clock as _, MonoNs, NS_PER_S};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -34,7 +34,7 @@ pub(super) struct Outlet {
 impl Outlet {
     /// A port for a device of this driver.
     pub(super) fn open(driver: &str, link: Option<PathBuf>) -> Result<Self, String> {
-        let keeps_messages = catalogue::speaks_reports(driver);
+        let keeps_messages = Bus::of(driver) == Bus::Hid;
         let socket = || std::env::temp_dir().join(format!("hapticd-{driver}-{}.socket", std::process::id()));
         let link = if keeps_messages { Some(link.unwrap_or_else(socket)) } else { link };
         let mut outlet = Self { keeps_messages, link, plug: None, hung: false };

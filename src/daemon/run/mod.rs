@@ -5,7 +5,7 @@
 //! ```text
 //!  sockets, signals, systemd ──► service: one loop on one thread   [service] [sockets] [web] [viewer] [notify] [log]
 //!        hub (crate::control) ──► Plant ──► supervisor             [plant] [supervisor] [upkeep] [metrics]
-//!                                             │ one rig: the threads of the scene      [rig] [catalogue]
+//!                                             │ one rig: the threads of the scene      [rig] [device] [catalogue]
 //!                                             │ requests that wait for an answer       [requests] [settings]
 //!                                             │ errands for cold threads               [errands] [recording]
 //!                                             │ faults, and the ticks around them      [faults] [trips] [black_box]
@@ -14,6 +14,7 @@
 
 mod black_box;
 mod catalogue;
+mod device;
 mod errands;
 mod faults;
 mod log;
@@ -59,6 +60,8 @@ pub struct RunOptions {
     pub scene: Option<String>,
     /// Device instead of the configuration's.
     pub device: Option<String>,
+    /// Port of the device instead of its file's.
+    pub device_port: Option<PathBuf>,
     /// OSC port instead of the configuration's; 0 for any free one.
     pub port: Option<u16>,
     /// OSCQuery port instead of the configuration's; 0 for any free one.

@@ -67,6 +67,8 @@ fn plan(config: &Config, options: &RunOptions) -> Plan {
         catalogue: catalogue(config),
         scene: config.scene.clone(),
         device: config.device.clone(),
+        device_port: options.device_port.clone(),
+        line: None,
         skill: None,
         seed: None,
         realtime: RealtimeRequest {

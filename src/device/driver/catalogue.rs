@@ -26,14 +26,8 @@ pub const DRIVERS: [&str; 9] = [
     "haply-2dof",
     "hapkit",
 ];
-/// The word for a SpaceMouse. It gives no force, so that no device file has it.
+/// The word for a SpaceMouse, which gives no force.
 pub const SPACEMOUSE: &str = "spacemouse";
-
-/// True for a driver whose device is a HID: messages are reports, each whole. Others have a line of bytes.
-#[must_use]
-pub fn speaks_reports(word: &str) -> bool {
-    matches!(word, "woodenhaptics-mbed" | "woodenhaptics-teensy" | SPACEMOUSE)
-}
 
 /// A driver that can go to its I/O thread.
 #[expect(clippy::disallowed_types, reason = "made before the first tick")]

@@ -6,12 +6,21 @@
 //! on USB ([`usb`]), a pipe in memory ([`pipe`]). No call waits longer than it is told to. What a driver does with the bytes
 //! is the same on all of them.
 
+pub mod find;
 pub mod guarded;
 pub mod hid;
+mod link;
 mod open;
+pub mod pipe;
+pub mod probe;
+pub mod reach;
+mod real;
 pub mod serial;
+pub mod usb;
 
+pub use link::{Link, LinkNews, LinkState, LinkStatus, Opener};
 pub use open::{OpenFault, holders};
+pub use real::{RealDevice, STALE_NS};
 
 use super::guardian::{GuardLine, Lifeline};
 use super::wire::LineOrder;

@@ -1,0 +1,205 @@
+//! Whose hands hold the device of a demo: those of the simulated operator, or of a person at a real device.
+//!
+//! Thread: main.
+
+use super::Failure;
+use crate::device::operator::OperatorReport;
+use crate::device::driver::{DriverState, HomingGuide};
+use crate::device::port::{Link, LinkNews, LinkState, LinkStatus, find, probe, reach};
+use crate::device::{Device, DeviceSpec};
+use crate::scene;
+use crate::shared::LatestReader;
+use crate::shared::realtime::RealtimeRequest;
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// How often a device is looked at while it is homed.
+const LOOK: Duration = Duration::from_millis(10);
+/// How often its guide is told to someone who does nothing, in looks.
+const REMIND: u32 = 1500;
+
+/// See the file's head.
+pub(super) enum Hands {
+    /// The simulated operator, and what it reports.
+    Simulated(LatestReader<OperatorReport>),
+    /// A person, who reports nothing.
+    Person(Box<Link>),
+}
+
+impl Hands {
+    /// What the operator does now.
+    pub(super) fn report(&mut self) -> OperatorReport {
+        match self {
+            Self::Simulated(reports) => *reports.read(),
+            Self::Person(_) => OperatorReport::of_person(),
+        }
+    }
+
+    /// What the line to a real device has done.
+    pub(super) fn link(&mut self) -> Option<LinkStatus> {
+        match self {
+            Self::Simulated(_) => None,
+            Self::Person(link) => Some(*link.status()),
+        }
+    }
+
+    /// Why the device cannot be used any more, in the words of its thread; `None` when it says nothing of the kind.
+    pub(super) fn complaint(&self) -> Option<String> {
+        let Self::Person(link) = self else { return None };
+        link.news().filter_map(|(_, news)| complaint(&news)).last()
+    }
+}
+
+fn complaint(news: &LinkNews) -> Option<String> {
+    match news {
+        LinkNews::Lost => Some("the device is gone".into()),
+        LinkNews::NotOpened(why) => Some(why.clone()),
+        LinkNews::Driver(kind) => Some(format!("the device: {}", kind.text())),
+        LinkNews::Opened(_) => None,
+    }
+}
+
+/// A device and where it is: what `--device` and `--port` stand for.
+pub(super) struct Choice {
+    /// Name of the device file.
+    pub(super) file: String,
+    /// The port, if one was given.
+    pub(super) port: Option<PathBuf>,
+}
+
+impl Choice {
+    /// Finds out what was asked for: a device file, by name or path, or the port of a device.
+    ///
+    /// # Errors
+    /// When a port was given and nothing tells what device is there.
+    pub(super) fn of(device: &str, port: Option<PathBuf>) -> Result<Self, Failure> {
+        if port.is_some() || !device.starts_with("/dev/") {
+            return Ok(Self { file: device.to_owned(), port });
+        }
+        let path = PathBuf::from(device);
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let found = find::connected().into_iter().find(|one| one.node == real);
+        let words = match found {
+            Some(found) => found.drivers,
+            None => probe::emulated_at(&path).map_err(|fault| Failure::Port(fault.to_string()))?.into_iter().collect(),
+        };
+        match words[..] {
+            [word] => Ok(Self { file: file_for(word)?, port: Some(path) }),
+            [] => Err(Failure::Port(format!(
+                "nothing tells what is at {device}; name its device file as well: --device polhem --port {device}"
+            ))),
+            _ => Err(Failure::Usage(format!(
+                "{device} could be for {}; name the device file as well: --device {} --port {device}",
+                words.join(", "),
+                words[0]
+            ))),
+        }
+    }
+}
+
+/// The shipped device file for a driver.
+fn file_for(word: &str) -> Result<String, Failure> {
+    for name in scene::shipped_device_names() {
+        if scene::open_device(name)?.value.driver == word {
+            return Ok(name.to_owned());
+        }
+    }
+    Err(Failure::Usage(format!("no device file that comes with hapticd is for the driver `{word}`; write one")))
+}
+
+/// How a person's device is brought to life.
+pub(super) struct Homing<'a> {
+    /// Where it is, if it was said.
+    pub(super) port: Option<&'a Path>,
+    /// The handle is in its rest position; nobody needs to be asked.
+    pub(super) at_rest: bool,
+    /// Rights of its thread.
+    pub(super) rights: RealtimeRequest,
+}
+
+impl Homing<'_> {
+    /// Opens the device and waits until it knows where it is, telling people what to do through `say`.
+    ///
+    /// # Errors
+    /// When it cannot be opened or started, or `stop` was set.
+    pub(super) fn run(
+        &self,
+        spec: &DeviceSpec,
+        stop: &AtomicBool,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(Box<dyn Device>, Hands), Failure> {
+        let fault = |fault: crate::device::port::OpenFault| Failure::Port(fault.to_string());
+        let first = reach::open(spec, self.port).map_err(fault)?;
+        let again = reach::opener(spec, self.port.map(Path::to_owned));
+        let link = Link::start(spec.clone(), again, Some(first), self.rights);
+        let mut link = link.map_err(|error| Failure::Port(format!("no thread for the device: {error}")))?;
+        let typed = typed_lines();
+        let mut asked: Option<HomingGuide> = None;
+        let mut looks = 0_u32;
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Failure::Port("interrupted before the device was ready".into()));
+            }
+            link.news().filter_map(|(_, news)| hint(&news)).for_each(|text| say(&text));
+            match link.status().state {
+                LinkState::Driven(DriverState::Ready) => break,
+                LinkState::Driven(DriverState::Failed) => {
+                    return Err(Failure::Port(format!(
+                        "{} does not answer as its driver `{}` expects: look at power, cable and the device file",
+                        spec.model, spec.driver
+                    )));
+                }
+                LinkState::Driven(DriverState::Homing(guide)) => {
+                    let new = asked.replace(guide) != Some(guide);
+                    if new || looks.is_multiple_of(REMIND) {
+                        say(&format!("homing   {}{}", guide.text(), enter(guide, self.at_rest)));
+                    }
+                    let confirmed = guide != HomingGuide::PullOutThenPushIn && typed.try_recv().is_ok();
+                    if confirmed || (new && self.at_rest) {
+                        link.confirm_home();
+                    }
+                }
+                _ => {}
+            }
+            looks = looks.wrapping_add(1);
+            std::thread::sleep(LOOK);
+        }
+        say("homing   done");
+        let device = Box::new(link.attach(spec.clone()));
+        Ok((device, Hands::Person(Box::new(link))))
+    }
+}
+
+fn enter(guide: HomingGuide, at_rest: bool) -> &'static str {
+    match guide {
+        HomingGuide::RestAndConfirm | HomingGuide::RestAndPressButton if !at_rest => ", or press Enter when it is there",
+        _ => "",
+    }
+}
+
+fn hint(news: &LinkNews) -> Option<String> {
+    match news {
+        LinkNews::Opened(hindrance) if !hindrance.is_empty() => Some(format!("port     {hindrance}")),
+        LinkNews::Lost => Some("port     the device is gone; waiting for it".into()),
+        LinkNews::NotOpened(why) => Some(format!("port     {why}")),
+        LinkNews::Opened(_) | LinkNews::Driver(_) => None,
+    }
+}
+
+/// Lines that a person types; none when nobody is there to type.
+fn typed_lines() -> Receiver<()> {
+    let (sender, receiver) = channel();
+    if std::io::stdin().is_terminal() {
+        std::thread::spawn(move || {
+            for _ in std::io::stdin().lock().lines().map_while(Result::ok) {
+                if sender.send(()).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    receiver
+}
