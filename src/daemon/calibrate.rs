@@ -6,11 +6,13 @@ use super::Failure;
 use super::run::state_dir;
 use crate::device::driver::catalogue::DRIVERS;
 use crate::device::driver::{TRIM_ENCODERS, Trim};
-use crate::files::calibration::{self, Calibration};
+use crate::device::port::reach::Keeping;
+use crate::files::calibration::{self, Calibration, CalibrationError};
 use crate::files::config::{self, Config};
 use crate::files::{Dimension, parse_quantity};
 use clap::Args;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// What was asked for.
@@ -68,7 +70,7 @@ impl CalibrateArgs {
             Some(path) => config::load(path)?.value,
             None => Config::default(),
         };
-        let state = self.state.or_else(|| state_dir::find(&config, |name| std::env::var_os(name)));
+        let state = self.state.or_else(|| state_dir::of(&config));
         let state = state.ok_or_else(|| usage("no state directory: say where with --state DIR".into()))?;
         let kept = calibration::find(&state, &self.serial, &self.driver).map_err(|error| usage(error.to_string()))?;
         let before = kept.map(|loaded| loaded.value);
@@ -91,6 +93,20 @@ impl CalibrateArgs {
         let path = fresh.keep(&state).map_err(|error| usage(error.to_string()))?;
         Ok(format!("kept in {}; it counts from the next time the device is opened\n", path.display()))
     }
+}
+
+/// What guards a device, and where its calibration is: below this state directory.
+pub(super) fn keeping(state: Option<PathBuf>, loop_priority: u8) -> Keeping {
+    let trims = move |serial: &str, driver: &str| {
+        let Some(state) = &state else { return Ok(Trim::default()) };
+        match calibration::find(state, serial, driver) {
+            Ok(kept) => Ok(kept.map_or_else(Trim::default, |loaded| loaded.value.trim)),
+            // Nothing can have been kept for a serial number that is no name.
+            Err(CalibrationError::Serial(_)) => Ok(Trim::default()),
+            Err(error) => Err(error.to_string()),
+        }
+    };
+    Keeping::new(loop_priority, Arc::new(trims))
 }
 
 /// The date, as `2026-11-16`.

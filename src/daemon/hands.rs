@@ -3,6 +3,8 @@
 //! Thread: main.
 
 use super::Failure;
+use super::calibrate::keeping;
+use super::run::state_dir;
 use crate::device::operator::OperatorReport;
 use crate::device::driver::{DriverState, HomingGuide};
 use crate::device::port::{Link, LinkNews, LinkState, LinkStatus, find, probe, reach};
@@ -56,6 +58,8 @@ impl Hands {
 fn complaint(news: &LinkNews) -> Option<String> {
     match news {
         LinkNews::Lost => Some("the device is gone".into()),
+        LinkNews::Silenced => Some("the guardian put the device to zero force, for the program stood still".into()),
+        LinkNews::Unguarded => Some("the device's guardian is gone".into()),
         LinkNews::NotOpened(why) => Some(why.clone()),
         LinkNews::Driver(kind) => Some(format!("the device: {}", kind.text())),
         LinkNews::Opened(_) => None,
@@ -132,8 +136,9 @@ impl Homing<'_> {
         say: &mut dyn FnMut(&str),
     ) -> Result<(Box<dyn Device>, Hands), Failure> {
         let fault = |fault: crate::device::port::OpenFault| Failure::Port(fault.to_string());
-        let first = reach::open(spec, self.port).map_err(fault)?;
-        let again = reach::opener(spec, self.port.map(Path::to_owned));
+        let keeping = keeping(state_dir::of_this_user(), self.rights.priority);
+        let first = reach::open(spec, self.port, &keeping).map_err(fault)?;
+        let again = reach::opener(spec, self.port.map(Path::to_owned), keeping);
         let link = Link::start(spec.clone(), again, Some(first), self.rights);
         let mut link = link.map_err(|error| Failure::Port(format!("no thread for the device: {error}")))?;
         let typed = typed_lines();
@@ -185,6 +190,8 @@ fn hint(news: &LinkNews) -> Option<String> {
         LinkNews::Opened(hindrance) if !hindrance.is_empty() => Some(format!("port     {hindrance}")),
         LinkNews::Lost => Some("port     the device is gone; waiting for it".into()),
         LinkNews::NotOpened(why) => Some(format!("port     {why}")),
+        LinkNews::Unguarded => Some("port     the device's guardian is gone; both are started again".into()),
+        LinkNews::Silenced => Some("port     the guardian put the device to zero force".into()),
         LinkNews::Opened(_) | LinkNews::Driver(_) => None,
     }
 }

@@ -7,7 +7,7 @@ use hapticd::device::driver::catalogue;
 use hapticd::device::emulator::Hand;
 use hapticd::device::wire::MESSAGE_MAX;
 use hapticd::math::Vec3;
-use hapticd::shared::realtime::SystemClock;
+use hapticd::shared::realtime::{self, RealtimeRequest, SystemClock};
 use hapticd::shared::{Clock as _, MonoNs};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -95,6 +95,9 @@ impl Drop for Played {
 }
 
 fn play(word: &'static str, line: &OwnedFd, shown: &Shown) {
+    // A real device does not wait for the host's idle time.
+    let rights = RealtimeRequest { priority: 84, ..RealtimeRequest::default() };
+    let _rights = realtime::acquire(&rights);
     let mut device = catalogue::emulated(word).expect("a device");
     let mut buffer = [0; MESSAGE_MAX];
     let mut hand = Vec3::zeros();

@@ -1,14 +1,19 @@
 //! The guardian: a device whose daemon dies or hangs is put to zero force by another process.
 
+mod daemon;
 #[path = "../common/played.rs"]
 mod played;
+#[path = "../common/station.rs"]
+mod station;
+mod trials;
 #[path = "../common/wired.rs"]
 mod wired;
 
 use hapticd::device::guardian::{Alarm, GuardLine, GuardianFault, LOOK_NS, Lifeline, STILL_NS};
-use played::{line, now};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
+use hapticd::shared::MonoNs;
+use played::{line, now};
 use std::path::Path;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_hapticd");
@@ -25,31 +30,34 @@ fn heard(device: &OwnedFd, ms: i64) -> Vec<u8> {
     bytes[..count].to_vec()
 }
 
-/// Tends the lifeline every millisecond for so long; gives the last alarm.
-fn tend(lifeline: &mut Lifeline, ms: u64) -> Option<Alarm> {
-    let mut alarm = None;
+/// Tends the lifeline every millisecond for so long; gives the last alarm, and when the last beat was.
+fn tend(lifeline: &mut Lifeline, ms: u64) -> (Option<Alarm>, MonoNs) {
+    let mut last = (None, now());
     for _ in 0..ms {
-        alarm = lifeline.tend(true, now());
         std::thread::sleep(std::time::Duration::from_millis(1));
+        last.1 = now();
+        last.0 = lifeline.tend(true, last.1);
     }
-    alarm
+    last
 }
 
 #[test]
 fn a_process_that_stands_still_is_silenced_and_hears_of_it_when_it_goes_on() {
     let (device, host, _) = line();
-    let mut lifeline =
-        Lifeline::start(Path::new(PROGRAM), GuardLine::Stream(host.as_fd()), SILENCE, 0, now()).expect("a guardian");
+    let mut lifeline = Lifeline::start(Path::new(PROGRAM), GuardLine::Stream(host.as_fd()), SILENCE, 0, now()).expect("a guardian");
     assert_eq!(heard(&device, 100), b"", "before the first beat nothing can stop");
     let (mut reactions, mut early) = (Vec::new(), 0);
     for _ in 0..20 {
         // On a busy machine this very process may stand still for longer than the guardian allows: try again.
-        while tend(&mut lifeline, 20) == Some(Alarm::Silenced) {
+        let still = loop {
+            let (alarm, beat) = tend(&mut lifeline, 20);
+            if alarm.is_none() {
+                break beat;
+            }
             lifeline.heed();
             early += 1;
-        }
+        };
         let _ = heard(&device, 0);
-        let still = now();
         let bytes = heard(&device, 5000);
         reactions.push(now().since(still));
         assert!(bytes.starts_with(SILENCE), "{bytes:?}");

@@ -6,13 +6,14 @@ use super::requests::busy;
 use super::supervisor::Supervisor;
 use crate::control::plant::{Code, News, Refused, Ticket};
 use crate::daemon::Failure;
+use crate::daemon::calibrate::keeping;
 use crate::device::DeviceSpec;
 use crate::device::driver::{DriverEventKind, DriverState, HomingGuide};
 use crate::device::port::{Link, LinkNews, LinkState, RealDevice, reach};
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{MonoNs, NS_PER_S};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -43,8 +44,14 @@ pub(super) fn leads_to(line: &Line, device: &DeviceSpec) -> bool {
 ///
 /// # Errors
 /// [`Failure::Port`] when it can never be opened so.
-pub(super) fn open(device: &DeviceSpec, port: Option<&Path>, realtime: &RealtimeRequest) -> Result<Line, Failure> {
-    let first = match reach::open(device, port) {
+pub(super) fn open(
+    device: &DeviceSpec,
+    port: Option<&Path>,
+    realtime: &RealtimeRequest,
+    state: Option<PathBuf>,
+) -> Result<Line, Failure> {
+    let keeping = keeping(state, realtime.priority);
+    let first = match reach::open(device, port, &keeping) {
         Ok(first) => Some(first),
         Err(fault) if fault.may_pass() => None,
         Err(fault) => return Err(Failure::Port(fault.to_string())),
@@ -56,7 +63,7 @@ pub(super) fn open(device: &DeviceSpec, port: Option<&Path>, realtime: &Realtime
         lock_memory: false,
         ..RealtimeRequest::default()
     };
-    let opener = reach::opener(device, port.map(Path::to_owned));
+    let opener = reach::opener(device, port.map(Path::to_owned), keeping);
     let mut link = Link::start(device.clone(), opener, first, rights)
         .map_err(|error| Failure::Port(format!("no thread for the device: {error}")))?;
     let began = Instant::now();
@@ -161,6 +168,8 @@ fn log(news: &LinkNews) {
         LinkNews::Opened(hindrance) => tracing::warn!("device: its port is open; {hindrance}"),
         LinkNews::NotOpened(why) => tracing::warn!("device: {why}"),
         LinkNews::Lost => tracing::warn!("device: it is gone; it is looked for again"),
+        LinkNews::Silenced => tracing::warn!("device: the guardian put it to zero force, for the daemon stood still"),
+        LinkNews::Unguarded => tracing::error!("device: its guardian is gone; it is opened again with another"),
         LinkNews::Driver(kind) => match kind {
             DriverEventKind::Started | DriverEventKind::Homed | DriverEventKind::Back => {
                 tracing::info!("device: {}", kind.text());

@@ -36,6 +36,8 @@ pub(super) struct Plan {
     pub(super) device: String,
     /// Its port, instead of its file's.
     pub(super) device_port: Option<PathBuf>,
+    /// Where calibrations are kept, if anywhere.
+    pub(super) state: Option<PathBuf>,
     /// The line to a real device, if the rig before had one: it goes on without being homed again.
     pub(super) line: Option<Line>,
     /// Skill of the simulated operator instead of the scene's.
@@ -190,7 +192,8 @@ impl Plan {
     /// The line to a real device: the one there is if it leads to the same, else a new one.
     fn reach(&self, device: &DeviceSpec) -> Result<Line, Failure> {
         let known = self.line.as_ref().filter(|line| device::leads_to(line, device));
-        known.map_or_else(|| device::open(device, self.device_port.as_deref(), &self.realtime), |line| Ok(line.clone()))
+        let open = || device::open(device, self.device_port.as_deref(), &self.realtime, self.state.clone());
+        known.map_or_else(open, |line| Ok(line.clone()))
     }
 }
 

@@ -18,8 +18,9 @@ use super::real::{Front, Mail, RealDevice};
 use super::{Bell, OpenFault, Port, PortFault, wait_readable};
 use crate::device::driver::catalogue::AnyDriver;
 use crate::device::driver::{DriverEventKind, DriverState, HomingGuide, LinkFacts};
+use crate::device::guardian::Alarm;
 use crate::device::wire::MESSAGE_MAX;
-use crate::device::{DeviceSpec, HandSample};
+use crate::device::{DeviceSpec, HandSample, SafeForce};
 use crate::math::Pose;
 use crate::shared::realtime::{self, RealtimeRequest, SystemClock};
 use crate::shared::{
@@ -107,6 +108,10 @@ pub enum LinkNews {
     NotOpened(String),
     /// The device is gone.
     Lost,
+    /// The guardian has sent zero force, for this program stood still.
+    Silenced,
+    /// The guardian is gone; the port is opened again with another.
+    Unguarded,
 }
 
 /// What is asked of the thread.
@@ -160,6 +165,7 @@ impl Link {
             trips: DurationHistogram::new(),
             sequence: 0,
             complaint: None,
+            silenced: false,
         };
         let thread = std::thread::Builder::new().name("device".into()).spawn(move || {
             let _rights = realtime::acquire(&rights);
@@ -223,6 +229,15 @@ struct Session {
 }
 
 impl Session {
+    /// Tells the guardian, if there is one, the newest bytes of zero force.
+    fn instruct(&mut self) {
+        let mut bytes = [0; MESSAGE_MAX];
+        let length = self.driver.silence_bytes(&mut bytes);
+        if let Some(lifeline) = self.port.guard() {
+            lifeline.leave(&bytes[..length]);
+        }
+    }
+
     /// Sends the bytes of zero force.
     fn silence(&mut self) {
         let mut bytes = [0; MESSAGE_MAX];
@@ -293,6 +308,8 @@ struct Worker {
     sequence: u64,
     /// The last reason why no port could be opened.
     complaint: Option<String>,
+    /// The guardian has stepped in and the tick has not latched that yet.
+    silenced: bool,
 }
 
 impl Worker {
@@ -365,6 +382,10 @@ impl Worker {
             self.bell.hush();
             self.obey(Some(&mut session));
             let now = SystemClock.now();
+            if !self.watched(&mut session, now) {
+                self.tell(LinkNews::Unguarded);
+                return;
+            }
             self.pass_force(&mut session, now);
             let answers = session.driver.facts().answers;
             let moved = session.take_in().and_then(|()| {
@@ -383,14 +404,39 @@ impl Worker {
                 self.status.publish(self.told);
             }
             while let Some(event) = session.driver.next_event() {
+                if matches!(event.kind, DriverEventKind::Started | DriverEventKind::Homed) {
+                    session.instruct();
+                }
                 self.tell(LinkNews::Driver(event.kind));
             }
             session.port.wait(&self.bell, SystemClock.now().plus(PACE_NS));
         }
     }
 
+    /// Shows the guardian that this thread lives, and hears what it has done; false when it is no more.
+    fn watched(&mut self, session: &mut Session, now: MonoNs) -> bool {
+        let armed = session.driver.state() == DriverState::Ready;
+        let Some(lifeline) = session.port.guard() else { return true };
+        let alarm = lifeline.tend(armed, now);
+        if alarm == Some(Alarm::Silenced) {
+            // Nobody needs to latch anything where nobody gives force.
+            if self.front.as_ref().is_none_or(|front| front.is_let_go() || front.alarm()) {
+                lifeline.heed();
+            } else if !self.silenced {
+                self.tell(LinkNews::Silenced);
+            }
+        }
+        self.silenced = alarm == Some(Alarm::Silenced);
+        alarm != Some(Alarm::Unguarded)
+    }
+
     /// The newest force of the tick to the driver, or silence.
     fn pass_force(&mut self, session: &mut Session, now: MonoNs) {
+        if self.silenced {
+            // Whatever the tick wanted before it knew.
+            session.driver.command(&SafeForce::zero(), now);
+            return;
+        }
         let Some(front) = &mut self.front else { return };
         if front.is_let_go() {
             self.front = None;

@@ -22,6 +22,11 @@ const LET_GO: u8 = 1;
 /// Another front has taken its place.
 const REPLACED: u8 = 2;
 
+/// The alarm that a guardian has stepped in: none, raised by the I/O thread, heeded by the tick.
+const QUIET: u8 = 0;
+const RAISED: u8 = 1;
+const HEEDED: u8 = 2;
+
 /// What the tick gets to know.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mail {
@@ -35,9 +40,16 @@ pub(super) struct Front {
     mail: LatestWriter<Mail>,
     forces: LatestReader<SafeForce>,
     held: Arc<AtomicU8>,
+    alarm: Arc<AtomicU8>,
 }
 
 impl Front {
+    /// Tells the tick that the guardian has stepped in; true once the tick has latched that.
+    pub(super) fn alarm(&self) -> bool {
+        let _ = self.alarm.compare_exchange(QUIET, RAISED, Ordering::AcqRel, Ordering::Acquire);
+        self.alarm.compare_exchange(HEEDED, QUIET, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
     /// The newest force, if one came since the last call.
     pub(super) fn force(&mut self) -> Option<SafeForce> {
         self.forces.read_if_new().copied()
@@ -67,6 +79,9 @@ pub struct RealDevice {
     mail: LatestReader<Mail>,
     forces: LatestWriter<SafeForce>,
     held: Arc<AtomicU8>,
+    alarm: Arc<AtomicU8>,
+    /// The tick has been told of the alarm.
+    alarmed: bool,
     bell: Bell,
     /// Since when another front has the device.
     frozen: Option<MonoNs>,
@@ -84,8 +99,9 @@ impl RealDevice {
         let (mail_writer, mail) = latest(Mail { sample: nowhere, weight: HandForce::zero() });
         let (force_writer, forces) = latest(SafeForce::zero());
         let held = Arc::new(AtomicU8::new(HELD));
-        let front = Front { mail: mail_writer, forces, held: Arc::clone(&held) };
-        (Self { spec, mail, forces: force_writer, held, bell, frozen: None }, front)
+        let alarm = Arc::new(AtomicU8::new(QUIET));
+        let front = Front { mail: mail_writer, forces, held: Arc::clone(&held), alarm: Arc::clone(&alarm) };
+        (Self { spec, mail, forces: force_writer, held, alarm, alarmed: false, bell, frozen: None }, front)
     }
 }
 
@@ -102,6 +118,10 @@ impl Device for RealDevice {
     }
 
     fn read(&mut self, tick: &mut Tick<'_>) -> Result<HandSample, DeviceFault> {
+        if self.alarm.load(Ordering::Acquire) == RAISED {
+            self.alarmed = true;
+            return Err(DeviceFault::Silenced);
+        }
         let sample = self.mail.read().sample;
         if sample.stamp.sequence == 0 {
             return Err(DeviceFault::Silent);
@@ -118,6 +138,11 @@ impl Device for RealDevice {
             return Ok(());
         }
         self.forces.publish(*force);
+        if self.alarmed {
+            // The tick has tripped, and what was just handed over is its zero.
+            self.alarmed = false;
+            self.alarm.store(HEEDED, Ordering::Release);
+        }
         self.bell.ring();
         Ok(())
     }

@@ -8,12 +8,16 @@
 #![expect(clippy::disallowed_types, clippy::disallowed_macros, reason = "what is on the heap is made when a port is opened")]
 
 use super::{Bell, OpenFault, Port, PortFault};
+use crate::device::guardian::GuardLine;
 use crate::device::wire::LineOrder;
 use crate::device::wire::ftdi::{PACKET, payload, requests};
 use crate::shared::realtime::SystemClock;
 use crate::shared::{Clock as _, MonoNs};
 use nusb::transfer::{Buffer, Bulk, ControlOut, ControlType, In, Out, Recipient};
 use nusb::{Endpoint, ErrorKind, Interface, MaybeFuture as _};
+use rustix::fd::{AsFd as _, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use std::path::Path;
 use std::time::Duration;
 
 /// Endpoints of the adapter's only interface.
@@ -36,6 +40,8 @@ pub struct FtdiPort {
     interface: Interface,
     input: Endpoint<Bulk, In>,
     output: Endpoint<Bulk, Out>,
+    shared: OwnedFd,
+    serial_number: Option<String>,
     /// Bytes that have come and were not taken yet, from the first to the second place.
     received: [u8; 4 * PACKET],
     from: usize,
@@ -61,13 +67,29 @@ impl FtdiPort {
             (device.vendor_id(), device.product_id()) == usb
                 && serial_number.is_none_or(|wanted| device.serial_number() == Some(wanted))
         };
-        let device = devices.find(is_it).ok_or_else(|| OpenFault::Missing(place.clone()))?;
-        let device = device.open().wait().map_err(|error| fault(&error))?;
+        let found = devices.find(is_it).ok_or_else(|| OpenFault::Missing(place.clone()))?;
+        // Opened here and not by the crate, so that a guardian can have the descriptor as well: what is claimed through it stays
+        // claimed while either has it.
+        let node = format!("/dev/bus/usb/{:03}/{:03}", found.busnum(), found.device_address());
+        let opened = rustix::fs::open(&node, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+        let shared = opened.map_err(|error| OpenFault::of(Path::new(&node), error, GROUP))?;
+        let copy = shared.try_clone();
+        let copy = copy.map_err(|error| OpenFault::Failed { place: place.clone(), why: error.to_string() })?;
+        let device = nusb::Device::from_fd(copy).wait().map_err(|error| fault(&error))?;
         let interface = device.detach_and_claim_interface(0).wait().map_err(|error| fault(&error))?;
         let input = interface.endpoint(ENDPOINTS.0).map_err(|error| fault(&error))?;
         let output = interface.endpoint(ENDPOINTS.1).map_err(|error| fault(&error))?;
-        let mut port =
-            Self { interface, input, output, received: [0; 4 * PACKET], from: 0, to: 0, spare: Some(Buffer::new(PACKET)) };
+        let mut port = Self {
+            interface,
+            input,
+            output,
+            shared,
+            serial_number: found.serial_number().map(str::to_owned),
+            received: [0; 4 * PACKET],
+            from: 0,
+            to: 0,
+            spare: Some(Buffer::new(PACKET)),
+        };
         for (request, value) in BEGIN {
             port.request(request, value).map_err(|_| OpenFault::Failed {
                 place: place.clone(),
@@ -78,6 +100,12 @@ impl FtdiPort {
             port.input.submit(Buffer::new(PACKET));
         }
         Ok(port)
+    }
+
+    /// The adapter's serial number.
+    #[must_use]
+    pub fn serial_number(&self) -> Option<&str> {
+        self.serial_number.as_deref()
     }
 
     fn request(&self, request: u8, value: u16) -> Result<(), PortFault> {
@@ -162,6 +190,10 @@ impl Port for FtdiPort {
             self.request(request.request, request.value)?;
         }
         Ok(())
+    }
+
+    fn line(&self) -> Option<GuardLine<'_>> {
+        Some(GuardLine::Bulk(self.shared.as_fd(), ENDPOINTS.1))
     }
 
     fn wait(&mut self, _bell: &Bell, until: MonoNs) {
