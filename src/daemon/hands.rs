@@ -3,8 +3,8 @@
 //! Thread: main.
 
 use super::Failure;
-use crate::device::operator::OperatorReport;
 use crate::device::driver::{DriverState, HomingGuide};
+use crate::device::operator::OperatorReport;
 use crate::device::port::{Link, LinkNews, LinkState, LinkStatus, find, probe, reach};
 use crate::device::{Device, DeviceSpec};
 use crate::haptic::{Desk, TickRecord};
@@ -223,7 +223,9 @@ impl Homing<'_> {
 
 fn enter(guide: HomingGuide, at_rest: bool) -> &'static str {
     match guide {
-        HomingGuide::RestAndConfirm | HomingGuide::RestAndPressButton if !at_rest => ", or press Enter when it is there",
+        HomingGuide::RestAndConfirm | HomingGuide::RestAndPressButton if !at_rest => {
+            ", or press Enter when it is there"
+        }
         _ => "",
     }
 }

@@ -148,7 +148,6 @@ impl Player {
             }
         }
     }
-
 }
 
 impl Job {

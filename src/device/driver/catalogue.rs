@@ -6,7 +6,9 @@ use super::{
     ArmCalibration, ArmFamily, Driver, FalconCalibration, FalconFamily, HapkitCalibration, HapkitFamily,
     HaplyCalibration, HaplyFamily, Host, SpaceMouseFamily, SpaceMouseScale,
 };
-use crate::device::emulator::{ArmFirmware, Emulated, Emulator, FalconFirmware, HapkitFirmware, HaplyFirmware, SpaceMouse};
+use crate::device::emulator::{
+    ArmFirmware, Emulated, Emulator, FalconFirmware, HapkitFirmware, HaplyFirmware, SpaceMouse,
+};
 use crate::device::kinematics::FalconLegs;
 use crate::device::wire::arm::{ArmFrames, ArmHid, ArmText, ArmWire};
 use crate::math::Vec3;

@@ -79,6 +79,7 @@ fn driver(spec: &DeviceSpec) -> Result<AnyDriver, OpenFault> {
             Some(std::fs::read(path).map_err(|error| failed(error.to_string()))?.into())
         }
     };
-    let unknown = || OpenFault::Failed { place: spec.model.clone(), why: format!("no driver is called `{}`", spec.driver) };
+    let unknown =
+        || OpenFault::Failed { place: spec.model.clone(), why: format!("no driver is called `{}`", spec.driver) };
     catalogue::driver(&spec.driver, firmware).ok_or_else(unknown)
 }

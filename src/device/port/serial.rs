@@ -5,7 +5,11 @@
 //! Opened for one program alone (`TIOCEXCL`, and a lock for programs of root, which the former does not stop), raw, and with
 //! as little delay as the system allows: the flag for low latency, and an FTDI chip's timer at 1 ms.
 
-#![expect(clippy::disallowed_types, clippy::disallowed_macros, reason = "what is on the heap is made when a port is opened")]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_macros,
+    reason = "what is on the heap is made when a port is opened"
+)]
 
 use super::{Bell, OpenFault, Port, PortFault, read_now, wait_readable, write_all};
 use crate::device::wire::LineOrder;
@@ -15,7 +19,8 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
 use rustix::termios::{
-    ControlModes, OptionalActions, QueueSelector, Termios, ioctl_tiocexcl, ioctl_tiocnxcl, tcflush, tcgetattr, tcsetattr,
+    ControlModes, OptionalActions, QueueSelector, Termios, ioctl_tiocexcl, ioctl_tiocnxcl, tcflush, tcgetattr,
+    tcsetattr,
 };
 use std::path::{Path, PathBuf};
 
@@ -77,7 +82,9 @@ impl SerialPort {
             return Ok(());
         }
         let (now, timer) = (now.trim(), timer.display());
-        Err(format!("the adapter holds bytes back for {now} ms: `echo {ms} | sudo tee {timer}`, or install the udev rules"))
+        Err(format!(
+            "the adapter holds bytes back for {now} ms: `echo {ms} | sudo tee {timer}`, or install the udev rules"
+        ))
     }
 }
 

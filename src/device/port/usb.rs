@@ -5,7 +5,11 @@
 //! Two reads are always under way, so that the adapter never waits for this program; it answers at least once in the time of its
 //! latency timer, be it with status bytes alone.
 
-#![expect(clippy::disallowed_types, clippy::disallowed_macros, reason = "what is on the heap is made when a port is opened")]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_macros,
+    reason = "what is on the heap is made when a port is opened"
+)]
 
 use super::{Bell, OpenFault, Port, PortFault};
 use crate::device::wire::LineOrder;
@@ -66,8 +70,15 @@ impl FtdiPort {
         let interface = device.detach_and_claim_interface(0).wait().map_err(|error| fault(&error))?;
         let input = interface.endpoint(ENDPOINTS.0).map_err(|error| fault(&error))?;
         let output = interface.endpoint(ENDPOINTS.1).map_err(|error| fault(&error))?;
-        let mut port =
-            Self { interface, input, output, received: [0; 4 * PACKET], from: 0, to: 0, spare: Some(Buffer::new(PACKET)) };
+        let mut port = Self {
+            interface,
+            input,
+            output,
+            received: [0; 4 * PACKET],
+            from: 0,
+            to: 0,
+            spare: Some(Buffer::new(PACKET)),
+        };
         for (request, value) in BEGIN {
             port.request(request, value).map_err(|_| OpenFault::Failed {
                 place: place.clone(),
