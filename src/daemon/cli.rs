@@ -78,7 +78,9 @@ enum Verb {
     )]
     Doctor(DoctorArgs),
     /// List what is connected that could be a haptic device: port, driver, permission, who has it open
-    #[command(after_help = "Examples:\n  hapticd devices\n  hapticd devices --json\n\nNothing is opened, so that a device in use is not disturbed.")]
+    #[command(
+        after_help = "Examples:\n  hapticd devices\n  hapticd devices --json\n\nNothing is opened, so that a device in use is not disturbed."
+    )]
     Devices {
         /// Print one JSON object
         #[arg(long)]

@@ -3,7 +3,7 @@
 //!
 //! Thread: main.
 
-use super::hands::{Choice, Hands, Homing};
+use super::hands::{Beginning, Choice, Hands, Homing};
 use super::portrait::portrait;
 use super::summary::{Summary, Tally, Timing};
 use super::tape::{self, Tape};
@@ -19,7 +19,7 @@ use crate::mechanism::MechanismSnapshot;
 use crate::record::{self, Provenance};
 use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{LatestReader, RingReader, SceneView, latest, ring};
+use crate::shared::{LatestReader, MonoNs, RingReader, SceneView, latest, ring};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
@@ -318,6 +318,9 @@ struct Watch {
     person: bool,
     finished: bool,
     finished_at_s: Option<f64>,
+    /// When forces began, and the time since.
+    first: Option<MonoNs>,
+    time_s: f64,
     reason: Option<String>,
 }
 
@@ -332,6 +335,8 @@ impl Watch {
             person: stage.is_real(),
             finished: false,
             finished_at_s: None,
+            first: None,
+            time_s: 0.0,
             reason: None,
         }
     }
@@ -347,6 +352,16 @@ impl Watch {
             felt_nm: record.force.torque.norm(),
             penetration_m: record.penetration_m,
         });
+    }
+
+    /// Takes the newest ticks of a running thread in.
+    fn take(&mut self, batch: &[TickRecord], view: &SceneView, tape: &mut Tape) {
+        for record in batch {
+            let start = *self.first.get_or_insert(record.due);
+            self.time_s = record.due.seconds_after(start);
+            self.tick(record, view, self.time_s);
+            tape.tick(record);
+        }
     }
 
     /// Takes in the last ticks of a haptic thread that has ended, and ends the simulation.
@@ -469,19 +484,16 @@ fn live(
     let (_, materials) = latest(MaterialOrder::none());
     let links = SimLinks { tool, materials, snapshots: snapshot_writer, operator_view, status: status_writer };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
-    desk.enable();
+    let mut beginning = Beginning::new(&hands, &stage.built.handle_start);
     let mut watch = Watch::new(&stage);
-    let (mut first, mut time_s) = (None, 0.0);
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
         let view = status.read().view;
         let batch: Vec<TickRecord> = records.drain().collect();
-        for record in &batch {
-            let start = *first.get_or_insert(record.due);
-            time_s = record.due.seconds_after(start);
-            watch.tick(record, &view, time_s);
-            tape.tick(record);
+        if beginning.look(&batch, &mut desk, &mut |line| voice.say(line)) {
+            watch.take(&batch, &view, tape);
         }
+        let time_s = watch.time_s;
         let cause = batch.last().and_then(|record| record.cause);
         let report = hands.report();
         if let Some(window) = &window {
@@ -505,6 +517,7 @@ fn live(
     let figures = haptic.stop()?;
     watch.wind_up(&mut records, &mut sim, tape);
     let timing = Timing::Live { realtime: is_realtime, overruns: figures.overruns, skipped: figures.skipped };
+    let time_s = watch.time_s;
     Ok(stage.summary(watch, time_s, timing, link))
 }
 

@@ -112,7 +112,10 @@ mod tests {
         }
         let json: serde_json::Value = serde_json::from_str(&to_json(&seen)).expect("JSON");
         assert_eq!(json["devices"][0]["device_files"], json!(["polhem", "vintage"]));
-        assert_eq!((&json["devices"][0]["permitted"], &json["devices"][0]["usb"]), (&json!(false), &json!("16c0:0483")));
+        assert_eq!(
+            (&json["devices"][0]["permitted"], &json["devices"][0]["usb"]),
+            (&json!(false), &json!("16c0:0483"))
+        );
         // This very file is open to its user, and this program does not count as a holder.
         let mut mine = Seen::new(found("Cargo.toml"));
         assert_eq!(mine.state(), "free");

@@ -5,10 +5,12 @@
 use super::Failure;
 use super::calibrate::keeping;
 use super::run::state_dir;
-use crate::device::operator::OperatorReport;
 use crate::device::driver::{DriverState, HomingGuide};
+use crate::device::operator::OperatorReport;
 use crate::device::port::{Link, LinkNews, LinkState, LinkStatus, find, probe, reach};
 use crate::device::{Device, DeviceSpec};
+use crate::haptic::{Desk, TickRecord};
+use crate::math::{Pose, Vec3};
 use crate::scene;
 use crate::shared::LatestReader;
 use crate::shared::realtime::RealtimeRequest;
@@ -20,6 +22,10 @@ use std::time::Duration;
 
 /// How often a device is looked at while it is homed.
 const LOOK: Duration = Duration::from_millis(10);
+/// The scene begins when the handle has been this near to its beginning, m, for so many ticks.
+const NEAR: (f64, u32) = (0.02, 300);
+/// How often the way there is told, in ticks.
+const TELL: u64 = 3000;
 /// How often its guide is told to someone who does nothing, in looks.
 const REMIND: u32 = 1500;
 
@@ -63,6 +69,48 @@ fn complaint(news: &LinkNews) -> Option<String> {
         LinkNews::NotOpened(why) => Some(why.clone()),
         LinkNews::Driver(kind) => Some(format!("the device: {}", kind.text())),
         LinkNews::Opened(_) => None,
+    }
+}
+
+/// When forces begin: with the simulated operator at once; with a person when the handle is where the scene begins, for in the
+/// middle of a wall they could only end badly.
+pub(super) struct Beginning {
+    /// Where the scene begins, in the device's base frame; `None` once it has.
+    start: Option<Vec3>,
+    asked: bool,
+    near: u32,
+    ticks: u64,
+}
+
+impl Beginning {
+    /// For these hands and this scene.
+    pub(super) fn new(hands: &Hands, start: &Pose) -> Self {
+        let start = matches!(hands, Hands::Person(_)).then_some(start.translation.vector);
+        Self { start, asked: false, near: 0, ticks: 0 }
+    }
+
+    /// Takes the newest ticks in; true once forces have been asked for.
+    pub(super) fn look(&mut self, batch: &[TickRecord], desk: &mut Desk, say: &mut dyn FnMut(&str)) -> bool {
+        for record in batch {
+            let Some(start) = self.start else { break };
+            let way = start - record.pose_device_handle.translation.vector;
+            self.near = if record.homed && way.norm() < NEAR.0 { self.near + 1 } else { 0 };
+            if self.near >= NEAR.1 {
+                self.start = None;
+            } else if self.near == 0 && self.ticks.is_multiple_of(TELL) {
+                let [towards, right, up] = [way.x, way.y, way.z].map(|part| part * 100.0);
+                say(&format!(
+                    "start    bring the handle to where the scene begins: {towards:+.1} cm towards you, {right:+.1} right, \
+                     {up:+.1} up"
+                ));
+            }
+            self.ticks += 1;
+        }
+        if self.start.is_none() && !self.asked {
+            self.asked = true;
+            desk.enable();
+        }
+        self.asked
     }
 }
 
@@ -180,7 +228,9 @@ impl Homing<'_> {
 
 fn enter(guide: HomingGuide, at_rest: bool) -> &'static str {
     match guide {
-        HomingGuide::RestAndConfirm | HomingGuide::RestAndPressButton if !at_rest => ", or press Enter when it is there",
+        HomingGuide::RestAndConfirm | HomingGuide::RestAndPressButton if !at_rest => {
+            ", or press Enter when it is there"
+        }
         _ => "",
     }
 }

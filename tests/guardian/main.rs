@@ -10,10 +10,10 @@ mod trials;
 mod wired;
 
 use hapticd::device::guardian::{Alarm, GuardLine, GuardianFault, LOOK_NS, Lifeline, STILL_NS};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::{AsFd, OwnedFd};
 use hapticd::shared::MonoNs;
 use played::{line, now};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_hapticd");
@@ -44,7 +44,8 @@ fn tend(lifeline: &mut Lifeline, ms: u64) -> (Option<Alarm>, MonoNs) {
 #[test]
 fn a_process_that_stands_still_is_silenced_and_hears_of_it_when_it_goes_on() {
     let (device, host, _) = line();
-    let mut lifeline = Lifeline::start(Path::new(PROGRAM), GuardLine::Stream(host.as_fd()), SILENCE, 0, now()).expect("a guardian");
+    let mut lifeline =
+        Lifeline::start(Path::new(PROGRAM), GuardLine::Stream(host.as_fd()), SILENCE, 0, now()).expect("a guardian");
     assert_eq!(heard(&device, 100), b"", "before the first beat nothing can stop");
     let (mut reactions, mut early) = (Vec::new(), 0);
     for _ in 0..20 {

@@ -125,7 +125,8 @@ fn a_port_whose_device_was_unplugged_is_gone_and_one_that_takes_nothing_is_stuck
         host.until("awake again", |host| matches!(host.driver.state(), DriverState::Homing(_)));
     }
     // Nobody reads the other end: a terminal takes some kilobytes, then no more.
-    let master = rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY).expect("a terminal");
+    let master =
+        rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY).expect("a terminal");
     rustix::pty::unlockpt(&master).expect("it can be unlocked");
     let name = rustix::pty::ptsname(&master, Vec::new()).expect("it has a name");
     let mut port = SerialPort::open(Path::new(name.to_str().expect("ASCII")), BAUD).expect("it can be opened");

@@ -127,7 +127,9 @@ mod tests {
         let drop = FaultKind::Line(Trouble::Drop);
         assert_eq!("drop".parse(), Ok(Mishap { kind: drop, at_s: None }));
         assert_eq!("stall@2.5".parse(), Ok(Mishap { kind: FaultKind::Stall(STALL_NS), at_s: Some(2.5) }));
-        for (wrong, hint) in [("stall", "stall@2.5"), ("dorp", "drop"), ("late@soon", "late@2.5"), ("drop@-1", "seconds")] {
+        for (wrong, hint) in
+            [("stall", "stall@2.5"), ("dorp", "drop"), ("late@soon", "late@2.5"), ("drop@-1", "seconds")]
+        {
             let said = wrong.parse::<Mishap>().expect_err(wrong);
             assert!(said.contains(hint), "{said}");
         }

@@ -133,7 +133,9 @@ fn resolve(name: &str) -> Result<(DeviceSpec, String), Failure> {
     warn(&loaded.warnings);
     let driver = loaded.value.driver.clone();
     if !words().any(|word| word == driver) {
-        return Err(Failure::Usage(format!("`{name}` has the driver `{driver}`, and nothing needs to stand in for it")));
+        return Err(Failure::Usage(format!(
+            "`{name}` has the driver `{driver}`, and nothing needs to stand in for it"
+        )));
     }
     Ok((loaded.value, driver))
 }
@@ -144,11 +146,13 @@ fn resolve(name: &str) -> Result<(DeviceSpec, String), Failure> {
 /// When the device is not known, its scene is wrong, or no port can be made.
 pub fn run(options: &EmulateOptions, stop: &AtomicBool) -> Result<(), Failure> {
     let (spec, driver) = resolve(&options.device)?;
-    let device = catalogue::emulated(&driver)
+    let mut device = catalogue::emulated(&driver)
         .ok_or_else(|| Failure::Usage(format!("nothing stands in for a device with the driver `{driver}`")))?;
+    device.resist(spec.mechanics.friction.linear, spec.mechanics.damping.linear);
     let player = Player::new(&spec, &driver, device.position(), options)?;
     let outlet = Outlet::open(&driver, options.link.clone()).map_err(Failure::Port)?;
-    let rights = realtime::acquire(&RealtimeRequest { priority: PRIORITY, lock_memory: false, ..RealtimeRequest::default() });
+    let rights =
+        realtime::acquire(&RealtimeRequest { priority: PRIORITY, lock_memory: false, ..RealtimeRequest::default() });
     let now = SystemClock.now();
     let mut stage = Stage {
         device,

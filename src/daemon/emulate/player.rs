@@ -16,6 +16,8 @@ const FALCON_WAY: [f64; 3] = [0.03, -0.035, 0.0];
 const CALIBRATION: (u32, f64) = (0b10, 0.3);
 /// Time between two rounds of the script, s.
 const PAUSE_S: f64 = 1.0;
+/// The hand goes to where the scene begins at this speed, m/s, and stays there for a while before it begins, s.
+const TRAVEL: (f64, f64) = (0.15, 2.0);
 /// The hand decides so often, ns.
 const THINK_NS: u64 = 1_000_000;
 
@@ -36,6 +38,10 @@ struct Job {
     fresh: Operator,
     spec: DeviceSpec,
     seed: u64,
+    /// Where the scene begins.
+    start: Vec3,
+    /// When and from where the hand went there.
+    travel: Option<(MonoNs, Vec3)>,
     /// The operator has taken hold since the last rest.
     begun: bool,
     /// Since when it pauses.
@@ -74,7 +80,16 @@ impl Player {
                 let built = scene::build(&scene, spec).map_err(Failure::Report)?;
                 let operator = Operator::new(options.skill.unwrap_or(built.skill), built.script, built.mapping);
                 let seed = options.seed.unwrap_or(built.seed);
-                Some(Job { fresh: operator.clone(), operator, spec: spec.clone(), seed, begun: false, paused: None })
+                Some(Job {
+                    fresh: operator.clone(),
+                    operator,
+                    spec: spec.clone(),
+                    seed,
+                    start: built.handle_start.translation.vector,
+                    travel: None,
+                    begun: false,
+                    paused: None,
+                })
             }
         };
         let hand = Hand::at(rest);
@@ -94,7 +109,7 @@ impl Player {
     /// Goes back to the beginning: the device was switched off.
     pub(super) fn let_go(&mut self) {
         self.works = None;
-        self.job.iter_mut().for_each(|job| job.begun = false);
+        self.job.iter_mut().for_each(|job| (job.begun, job.travel) = (false, None));
     }
 
     /// The hand and the buttons it holds, now; `heard` is when the host was first heard.
@@ -133,7 +148,6 @@ impl Player {
             }
         }
     }
-
 }
 
 impl Job {
@@ -145,6 +159,13 @@ impl Job {
 
     fn go_on(&mut self, device: &dyn Emulated, dt_s: f64, now: MonoNs) -> (Hand, u32) {
         if !self.begun {
+            let (since, from) = *self.travel.get_or_insert((now, device.position()));
+            let (way, gone_s) = (self.start - from, now.since(since) as f64 / NS_PER_S as f64);
+            let length = way.norm();
+            if gone_s < length / TRAVEL.0 + TRAVEL.1 {
+                let share = if length > 0.0 { (gone_s * TRAVEL.0 / length).min(1.0) } else { 1.0 };
+                return (Hand::at(from + way * share), 0);
+            }
             self.restart(device);
         }
         let felt = HandForce { force: device.force(), torque: Vec3::zeros() };

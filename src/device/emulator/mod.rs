@@ -99,6 +99,9 @@ pub trait Emulated: ByteEnd {
     /// Holds the handle so from now on.
     fn hold(&mut self, hand: &Hand);
 
+    /// Gives the handle Coulomb friction, N, and drag, N·s/m.
+    fn resist(&mut self, friction_n: f64, drag: f64);
+
     /// Presses exactly these buttons.
     fn press(&mut self, buttons: u32);
 
@@ -265,8 +268,7 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
         let mut next = self.position;
         for axis in 0..3 {
             let distance = target[axis] - self.position[axis];
-            let drive =
-                AxisDrive { motor: motor[axis], push: push[axis], distance, target_velocity: velocity[axis] };
+            let drive = AxisDrive { motor: motor[axis], push: push[axis], distance, target_velocity: velocity[axis] };
             let moved = self.axis.advance(self.velocity[axis], &drive, step_s);
             next[axis] += moved.way;
             self.velocity[axis] = moved.velocity;
@@ -304,6 +306,10 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> ByteEnd for Emulator<F, K
 impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulated for Emulator<F, K, N> {
     fn hold(&mut self, hand: &Hand) {
         self.hand = *hand;
+    }
+
+    fn resist(&mut self, friction_n: f64, drag: f64) {
+        (self.axis.friction, self.axis.drag) = (friction_n, drag);
     }
 
     fn press(&mut self, buttons: u32) {

@@ -107,6 +107,9 @@ impl Emulated for SpaceMouse {
         }
     }
 
+    /// A cap is never in a hand's way.
+    fn resist(&mut self, _friction_n: f64, _drag: f64) {}
+
     fn press(&mut self, buttons: u32) {
         Self::press(self, buttons);
     }

@@ -202,7 +202,10 @@ mod tests {
                 ("devices/usb1/1-1/product", "USB Serial\n"),
                 ("devices/usb1/1-1/serial", "12345\n"),
                 ("devices/usb1/1-1/1-1:1.0/tty/ttyACM0/dev", "166:0\n"),
-                ("class/hidraw/hidraw0/device/uevent", "HID_ID=0003:0000256F:0000C635\nHID_NAME=SpaceMouse\nHID_UNIQ=\n"),
+                (
+                    "class/hidraw/hidraw0/device/uevent",
+                    "HID_ID=0003:0000256F:0000C635\nHID_NAME=SpaceMouse\nHID_UNIQ=\n",
+                ),
                 ("class/hidraw/hidraw1/device/uevent", "HID_ID=0003:0000046D:0000C31C\nHID_NAME=Keyboard\n"),
                 ("bus/usb/devices/1-2/idVendor", "0403\n"),
                 ("bus/usb/devices/1-2/idProduct", "cb48\n"),
@@ -214,7 +217,8 @@ mod tests {
         std::os::unix::fs::symlink(root.join("devices/usb1/1-1/1-1:1.0"), root.join("class/tty/ttyACM0/device"))
             .expect("it can be linked");
         let found = below(&root, Path::new("/dev"));
-        let seen: Vec<_> = found.iter().map(|one| (one.node.to_str().expect("ASCII"), one.drivers.first().copied())).collect();
+        let seen: Vec<_> =
+            found.iter().map(|one| (one.node.to_str().expect("ASCII"), one.drivers.first().copied())).collect();
         let wanted = [
             ("/dev/bus/usb/001/012", Some("falcon")),
             ("/dev/hidraw0", Some("spacemouse")),
@@ -228,7 +232,14 @@ mod tests {
 
     #[test]
     fn every_driver_has_numbers_that_fit_it_and_none_is_for_a_keyboard() {
-        let known = [(0x0403, 0xCB48), (0x1234, 0x0006), (0x16C0, 0x0486), (0x16C0, 0x0483), (0x2341, 0x0043), (0x256F, 0xC635)];
+        let known = [
+            (0x0403, 0xCB48),
+            (0x1234, 0x0006),
+            (0x16C0, 0x0486),
+            (0x16C0, 0x0483),
+            (0x2341, 0x0043),
+            (0x256F, 0xC635),
+        ];
         for word in DRIVERS.into_iter().chain([SPACEMOUSE]) {
             assert!(known.iter().any(|usb| fits(word, Bus::of(word), *usb)), "{word}");
             assert!(!fits(word, Bus::of(word), (0x046D, 0xC31C)), "{word}");

@@ -12,7 +12,10 @@
 //! a panic or an unplugged cable, its last bytes are those of zero force. A device that is gone is looked for again, at longer
 //! and longer intervals; it is then another device, with a driver of its own that starts and homes it from the beginning.
 
-#![expect(clippy::disallowed_types, reason = "this thread may use the heap where a device is opened, not where it is driven")]
+#![expect(
+    clippy::disallowed_types,
+    reason = "this thread may use the heap where a device is opened, not where it is driven"
+)]
 
 use super::real::{Front, Mail, RealDevice};
 use super::{Bell, OpenFault, Port, PortFault, wait_readable};
@@ -371,12 +374,8 @@ impl Worker {
     fn serve(&mut self, mut session: Session) {
         self.told.sessions += 1;
         self.tell(LinkNews::Opened(session.port.hindrance().to_owned()));
-        let mut last = HandSample {
-            stamp: Stamp::default(),
-            pose_device_handle: Pose::identity(),
-            buttons: 0,
-            homed: false,
-        };
+        let mut last =
+            HandSample { stamp: Stamp::default(), pose_device_handle: Pose::identity(), buttons: 0, homed: false };
         let mut renewed = MonoNs(0);
         while !self.stop.load(Ordering::Relaxed) {
             self.bell.hush();

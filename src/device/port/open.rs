@@ -29,7 +29,9 @@ pub enum OpenFault {
         group: String,
     },
     /// Someone else has it.
-    #[error("{place} is in use{by}; end that first. A ModemManager without the udev rules takes every new serial port for a while")]
+    #[error(
+        "{place} is in use{by}; end that first. A ModemManager without the udev rules takes every new serial port for a while"
+    )]
     Busy {
         /// What was to be opened.
         place: String,
@@ -61,7 +63,9 @@ impl OpenFault {
         let place = path.display().to_string();
         match error {
             Errno::NOENT | Errno::NODEV | Errno::NXIO => Self::Missing(place),
-            Errno::ACCESS | Errno::PERM => Self::Denied { place, group: group_of(path).unwrap_or_else(|| group.into()) },
+            Errno::ACCESS | Errno::PERM => {
+                Self::Denied { place, group: group_of(path).unwrap_or_else(|| group.into()) }
+            }
             Errno::BUSY | Errno::AGAIN => Self::Busy { place, by: by(&holders(path)) },
             other => Self::Failed { place, why: other.to_string() },
         }

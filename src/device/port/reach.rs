@@ -130,6 +130,7 @@ fn driver(spec: &DeviceSpec, trim: &Trim) -> Result<AnyDriver, OpenFault> {
             Some(std::fs::read(path).map_err(|error| failed(error.to_string()))?.into())
         }
     };
-    let unknown = || OpenFault::Failed { place: spec.model.clone(), why: format!("no driver is called `{}`", spec.driver) };
+    let unknown =
+        || OpenFault::Failed { place: spec.model.clone(), why: format!("no driver is called `{}`", spec.driver) };
     catalogue::trimmed_driver(&spec.driver, firmware, trim).ok_or_else(unknown)
 }

@@ -90,12 +90,8 @@ pub struct RealDevice {
 impl RealDevice {
     /// Both ends of a front.
     pub(super) fn new(spec: DeviceSpec, bell: Bell) -> (Self, Front) {
-        let nowhere = HandSample {
-            stamp: Stamp::default(),
-            pose_device_handle: Pose::identity(),
-            buttons: 0,
-            homed: false,
-        };
+        let nowhere =
+            HandSample { stamp: Stamp::default(), pose_device_handle: Pose::identity(), buttons: 0, homed: false };
         let (mail_writer, mail) = latest(Mail { sample: nowhere, weight: HandForce::zero() });
         let (force_writer, forces) = latest(SafeForce::zero());
         let held = Arc::new(AtomicU8::new(HELD));

@@ -5,7 +5,11 @@
 //! Two reads are always under way, so that the adapter never waits for this program; it answers at least once in the time of its
 //! latency timer, be it with status bytes alone.
 
-#![expect(clippy::disallowed_types, clippy::disallowed_macros, reason = "what is on the heap is made when a port is opened")]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_macros,
+    reason = "what is on the heap is made when a port is opened"
+)]
 
 use super::{Bell, OpenFault, Port, PortFault};
 use crate::device::guardian::GuardLine;

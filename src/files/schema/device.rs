@@ -115,12 +115,22 @@ static CONNECTION: Keys = Keys {
             "USB vendor and product to look for",
         )
         .optional("those the driver knows"),
-        Key::new("serial_number", NOT_BLANK, "\"A50285BI\"", "Serial number of the USB device, where there are several")
-            .optional("any"),
+        Key::new(
+            "serial_number",
+            NOT_BLANK,
+            "\"A50285BI\"",
+            "Serial number of the USB device, where there are several",
+        )
+        .optional("any"),
         Key::new("baud", Kind::Integer(300, 12_000_000), "115200", "Speed of a serial line; boards with USB ignore it")
             .optional("115200"),
-        Key::new("firmware", NOT_BLANK, "\"/var/lib/hapticd/falcon.bin\"", "Firmware that a Falcon needs after power-up")
-            .optional("none is loaded"),
+        Key::new(
+            "firmware",
+            NOT_BLANK,
+            "\"/var/lib/hapticd/falcon.bin\"",
+            "Firmware that a Falcon needs after power-up",
+        )
+        .optional("none is loaded"),
     ],
     choices: &[],
 };
