@@ -38,7 +38,6 @@ pub type AnyDevice = Box<dyn Emulated + Send>;
 
 /// The driver of this word for a unit as its kind is by design; `firmware` is the user's image for a Falcon.
 #[must_use]
-#[expect(clippy::disallowed_types, reason = "made before the first tick")]
 pub fn driver(word: &str, firmware: Option<Arc<[u8]>>) -> Option<AnyDriver> {
     trimmed_driver(word, firmware, &Trim::default())
 }

@@ -2,11 +2,7 @@
 //!
 //! Thread: started and dropped by cold threads; tended by the device's I/O thread (no heap, no lock).
 
-#![expect(
-    clippy::disallowed_types,
-    clippy::disallowed_methods,
-    reason = "a guardian is started and ended by cold threads"
-)]
+#![expect(clippy::disallowed_methods, reason = "a guardian is started and ended by cold threads")]
 
 use super::{GuardLine, LOOK_NS};
 use crate::shared::{MonoNs, Pulse};

@@ -2,7 +2,7 @@
 //!
 //! Thread: device I/O; made by cold threads.
 
-#![expect(clippy::disallowed_types, clippy::disallowed_macros, reason = "ports are opened by cold threads")]
+#![expect(clippy::disallowed_types, reason = "ports are opened by cold threads")]
 
 use super::{Bell, OpenFault, Port, PortFault};
 use crate::device::driver::catalogue::AnyDriver;
