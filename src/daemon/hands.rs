@@ -26,6 +26,8 @@ const LOOK: Duration = Duration::from_millis(10);
 const NEAR: (f64, u32) = (0.02, 300);
 /// How often the way there is told, in ticks.
 const TELL: u64 = 3000;
+/// Times a device may fail to start before it is given up; it is tried again every 2 s.
+const STARTS: u32 = 3;
 /// How often its guide is told to someone who does nothing, in looks.
 const REMIND: u32 = 1500;
 
@@ -191,15 +193,19 @@ impl Homing<'_> {
         let mut link = link.map_err(|error| Failure::Port(format!("no thread for the device: {error}")))?;
         let typed = typed_lines();
         let mut asked: Option<HomingGuide> = None;
-        let mut looks = 0_u32;
+        let (mut looks, mut failed, mut was_failed) = (0_u32, 0, false);
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Err(Failure::Port("interrupted before the device was ready".into()));
             }
             link.news().filter_map(|(_, news)| hint(&news)).for_each(|text| say(&text));
-            match link.status().state {
+            let state = link.status().state;
+            let fails = state == LinkState::Driven(DriverState::Failed);
+            failed += u32::from(fails && !was_failed);
+            was_failed = fails;
+            match state {
                 LinkState::Driven(DriverState::Ready) => break,
-                LinkState::Driven(DriverState::Failed) => {
+                LinkState::Driven(DriverState::Failed) if failed >= STARTS => {
                     return Err(Failure::Port(format!(
                         "{} does not answer as its driver `{}` expects: look at power, cable and the device file",
                         spec.model, spec.driver

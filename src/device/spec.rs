@@ -59,20 +59,23 @@ pub struct Mechanics {
     pub latency_ticks: u32,
 }
 
+/// A text from a file.
+#[expect(clippy::disallowed_types, reason = "read before the first tick")]
+type Text = String;
+
 /// How the program reaches the device.
-#[expect(clippy::disallowed_types, reason = "texts from a file, read before the first tick")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connection {
     /// Path of the port; without one, it is looked for.
-    pub port: Option<String>,
+    pub port: Option<Text>,
     /// USB vendor and product, instead of those that the driver knows.
     pub usb: Option<(u16, u16)>,
     /// Serial number of the USB device, where there are several of a kind.
-    pub serial_number: Option<String>,
+    pub serial_number: Option<Text>,
     /// Speed of a serial line, baud.
     pub baud: Option<u32>,
     /// File with the firmware that the device needs after power-up.
-    pub firmware: Option<String>,
+    pub firmware: Option<Text>,
 }
 
 /// Everything in a device file.

@@ -33,7 +33,10 @@ struct Host {
 
 impl Host {
     fn new(word: &str, path: &Path) -> Self {
-        let driver = catalogue::driver(word, None).expect("a driver");
+        Self::with(catalogue::driver(word, None).expect("a driver"), word, path)
+    }
+
+    fn with(driver: AnyDriver, word: &str, path: &Path) -> Self {
         let port = open(word, path).unwrap_or_else(|fault| panic!("{word}: {fault}"));
         Self { driver, port, bell: Bell::new().expect("a bell"), events: Vec::new() }
     }
@@ -88,6 +91,18 @@ fn every_driver_starts_and_homes_its_device_over_a_port() {
         drop(host);
         assert_eq!(emulator.end(), 0.0, "{word}: no force was commanded");
     }
+}
+
+#[test]
+fn a_falcon_gets_its_firmware_over_a_port_before_it_is_homed() {
+    let image: Vec<u8> = (0..500_u32).map(|i| (i * 7 + i / 251) as u8).collect();
+    let emulator = Emulator::start("novint-falcon", &["--boot", "500"]);
+    let driver = catalogue::driver("falcon", Some(image.into())).expect("a driver");
+    let mut host = Host::with(driver, "falcon", &emulator.port);
+    host.until("booted and homed", |host| host.driver.state() == DriverState::Ready);
+    assert!(host.events.contains(&DriverEventKind::Started), "{:?}", host.events);
+    drop(host);
+    assert_eq!(emulator.end(), 0.0, "no force was commanded");
 }
 
 #[test]

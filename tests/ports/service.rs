@@ -34,12 +34,12 @@ fn a_device_is_homed_kept_over_scenes_lost_and_found_again() {
     disabled();
     let (_, said) = daemon.try_do("/hapticd/start", &[]).expect_err("it is not homed");
     assert!(said.contains("home it first"), "{said}");
-    daemon.must_do("/hapticd/device/home", &[]);
+    let home = || wait("homing", || daemon.try_do("/hapticd/device/home", &[]).is_ok(), || daemon.log());
+    home();
     is("ready");
     // 2 another scene on the same device: it stays homed, and nothing was lost
     daemon.must_do("/hapticd/scene/load", &[OscType::String("virtual_wall".into())]);
     assert_eq!(device(), "ready");
-    daemon.must_do("/hapticd/device/home", &[]);
     // 3 the cable is pulled
     disabled();
     emulator.order("unplug");
@@ -51,7 +51,7 @@ fn a_device_is_homed_kept_over_scenes_lost_and_found_again() {
     is("rest position");
     disabled();
     assert!(daemon.try_do("/hapticd/start", &[]).is_err(), "it is not homed");
-    daemon.must_do("/hapticd/device/home", &[]);
+    home();
     is("ready");
     assert_eq!(emulator.end(), 0.0, "no force was asked for");
 }

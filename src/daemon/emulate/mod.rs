@@ -36,6 +36,8 @@ use std::sync::mpsc::{Receiver, channel};
 const PACE_NS: u64 = 500_000;
 /// Messages moved in one round: a host that never stops talking does not hang the device.
 const ROUND: usize = 64;
+/// Where the counters of a Falcon begin that has just been switched on.
+const UNHOMED: [i32; 3] = [321, -77, 1500];
 /// A force below this is none, N.
 const NO_FORCE_N: f64 = 1e-3;
 /// Priority asked for; the emulated device is another machine and must not wait for this one's idle time.
@@ -56,6 +58,8 @@ pub struct EmulateOptions {
     pub seed: Option<u64>,
     /// Time between the end of homing and the beginning of the script, s; `None` waits for the order.
     pub wait_s: Option<f64>,
+    /// Bytes of firmware that a Falcon wants before it does anything; zero for one that has it.
+    pub boot: usize,
     /// Faults on the line.
     pub faults: Vec<Mishap>,
     /// End after this time, s.
@@ -82,6 +86,9 @@ pub struct EmulateArgs {
     /// Seconds between homing and the script; `never` waits for the order `work`
     #[arg(long, default_value = "3", value_parser = wait)]
     wait: Wait,
+    /// A Falcon as it is after power-up, which wants firmware of so many bytes first
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    boot: u16,
     /// A fault on the line: drop, split, duplicate, corrupt, late, short, garbage, stall or disconnect, with @SECONDS once,
     /// without again and again; may be given several times
     #[arg(long, value_name = "KIND[@SECONDS]")]
@@ -108,8 +115,9 @@ impl EmulateArgs {
     /// # Errors
     /// As [`run`].
     pub fn run(self, stop: &AtomicBool) -> Result<(), Failure> {
-        let Self { device, link, scene, skill, seed, wait, fault, seconds } = self;
-        run(&EmulateOptions { device, link, scene, skill, seed, wait_s: wait.0, faults: fault, seconds }, stop)
+        let Self { device, link, scene, skill, seed, wait, boot, fault, seconds } = self;
+        let (wait_s, boot) = (wait.0, boot.into());
+        run(&EmulateOptions { device, link, scene, skill, seed, wait_s, boot, faults: fault, seconds }, stop)
     }
 }
 
@@ -146,8 +154,13 @@ fn resolve(name: &str) -> Result<(DeviceSpec, String), Failure> {
 /// When the device is not known, its scene is wrong, or no port can be made.
 pub fn run(options: &EmulateOptions, stop: &AtomicBool) -> Result<(), Failure> {
     let (spec, driver) = resolve(&options.device)?;
-    let mut device = catalogue::emulated(&driver)
-        .ok_or_else(|| Failure::Usage(format!("nothing stands in for a device with the driver `{driver}`")))?;
+    let device = match options.boot {
+        0 => catalogue::emulated(&driver),
+        _ if driver != "falcon" => return Err(Failure::Usage("only a Falcon is booted; leave out --boot".into())),
+        length => catalogue::emulated_falcon(length, UNHOMED),
+    };
+    let unknown = || Failure::Usage(format!("nothing stands in for a device with the driver `{driver}`"));
+    let mut device = device.ok_or_else(unknown)?;
     device.resist(spec.mechanics.friction.linear, spec.mechanics.damping.linear);
     let player = Player::new(&spec, &driver, device.position(), options)?;
     let outlet = Outlet::open(&driver, options.link.clone()).map_err(Failure::Port)?;

@@ -65,6 +65,15 @@ pub fn trimmed_driver(word: &str, firmware: Option<Arc<[u8]>>, trim: &Trim) -> O
     })
 }
 
+/// An emulated Falcon as it is after power-up: it needs an image of this length, and its counters begin anywhere.
+#[must_use]
+#[expect(clippy::disallowed_types, reason = "made before the first tick")]
+pub fn emulated_falcon(image_length: usize, counters: [i32; 3]) -> Option<AnyDevice> {
+    let mount = FalconCalibration::default().mount;
+    let firmware = FalconFirmware::new(image_length, counters);
+    Some(Box::new(Emulator::new(firmware, FalconLegs, mount, 0.15, &Vec3::zeros())?))
+}
+
 /// An emulated device for the driver of this word, its handle at rest.
 #[must_use]
 #[expect(clippy::disallowed_types, reason = "made before the first tick")]
@@ -74,11 +83,7 @@ pub fn emulated(word: &str) -> Option<AnyDevice> {
         Some(Box::new(Emulator::new(firmware, truth.mechanism, truth.mount, 0.2, &truth.rest()?)?.heavy()))
     }
     match word {
-        "falcon" => {
-            let mount = FalconCalibration::default().mount;
-            let firmware = FalconFirmware::new(0, [0; 3]);
-            Some(Box::new(Emulator::new(firmware, FalconLegs, mount, 0.15, &Vec3::zeros())?))
-        }
+        "falcon" => emulated_falcon(0, [0; 3]),
         "polhem" => arm::<ArmText>(ArmCalibration::polhem(), 1),
         "vintage" => arm::<ArmText>(ArmCalibration::vintage(), 2),
         "woodenhaptics" => arm::<ArmText>(ArmCalibration::woodenhaptics(), 3),

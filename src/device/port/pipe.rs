@@ -2,11 +2,7 @@
 //!
 //! Thread: any.
 
-#![expect(
-    clippy::disallowed_types,
-    clippy::disallowed_methods,
-    reason = "a stand-in for a port, never used with a real device"
-)]
+#![expect(clippy::disallowed_types, reason = "a stand-in for a port, never used with a real device")]
 
 use super::{Bell, Port, PortFault, wait_readable};
 use crate::device::wire::LineOrder;

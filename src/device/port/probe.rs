@@ -4,8 +4,6 @@
 //!
 //! Only for pseudo-terminals, behind which there is no motor: what is a question in one protocol can be a command in another.
 
-#![expect(clippy::disallowed_types, reason = "opens ports before anything is driven")]
-
 use super::serial::{BAUD, SerialPort};
 use super::{Bell, OpenFault, Port as _};
 use crate::device::driver::catalogue;
