@@ -1,6 +1,8 @@
 //! Every fault on every device in every state, in virtual time: the driver and the loop that ship, against emulated devices to
 //! the byte. The force at the handle stays within its limit, ends in time, is told of, and comes back when the cause has gone.
 
+#![expect(clippy::panic, reason = "a test reports by panicking")]
+
 #[path = "common/wired.rs"]
 mod wired;
 

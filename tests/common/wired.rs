@@ -1,6 +1,6 @@
 //! A driver and its emulated device on one line in virtual time, as a device for the tick; and a wall to press against.
 
-#![allow(dead_code, reason = "each test uses its own part")]
+#![allow(dead_code, clippy::panic, reason = "each test uses its own part; a test reports by panicking")]
 
 use hapticd::daemon::{Beat, Lockstep};
 use hapticd::device::driver::catalogue::{self, AnyDevice, AnyDriver};
@@ -18,7 +18,7 @@ pub(crate) const WAY_M: f64 = 0.005;
 pub(crate) fn spec(word: &str) -> DeviceSpec {
     // Older boards of an arm have their own word and the same file.
     let family = if word.starts_with("woodenhaptics") { "woodenhaptics" } else { word };
-    let all = scene::shipped_device_names().into_iter();
+    let all = scene::shipped_device_names();
     let mut specs = all.map(|name| scene::open_device(name).expect("it is shipped").value);
     let spec = specs.find(|spec| spec.driver == family).expect("every driver has a device file");
     DeviceSpec { driver: word.to_owned(), ..spec }

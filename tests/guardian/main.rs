@@ -1,5 +1,7 @@
 //! The guardian: a device whose daemon dies or hangs is put to zero force by another process.
 
+#![expect(clippy::panic, reason = "a test reports by panicking")]
+
 mod daemon;
 #[path = "../common/played.rs"]
 mod played;
