@@ -1,7 +1,7 @@
 //! The life of a device on its own thread: homing, force, unplugging at any moment, coming back; and the demo over a port.
 
 use crate::emulator::{Emulator, PATIENCE, fresh_path};
-use hapticd::device::driver::DriverState;
+use hapticd::device::driver::{DriverState, Trim};
 use hapticd::device::port::{Link, LinkNews, LinkState, RealDevice, reach};
 use hapticd::device::{Device, DeviceFault, DeviceSpec, HandForce, HandMotion, HandSample, Limiter, SafeForce};
 use hapticd::math::Vec3;
@@ -10,6 +10,7 @@ use hapticd::shared::realtime::{RealtimeRequest, SystemClock, sleep_until};
 use hapticd::shared::{Clock as _, Faults, Tick};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Instant;
 
 const MS: u64 = 1_000_000;
@@ -20,8 +21,10 @@ fn spec(file: &str) -> DeviceSpec {
 
 fn start(spec: &DeviceSpec, port: &Path) -> Link {
     // Without the right to a priority it goes on without.
-    let rights = RealtimeRequest { priority: 70, lock_memory: false, ..RealtimeRequest::default() };
-    Link::start(spec.clone(), reach::opener(spec, Some(port.to_owned())), None, rights).expect("a thread")
+    let rights = RealtimeRequest { priority: 70, ..RealtimeRequest::default() };
+    let trims = Arc::new(|_: &str, _: &str| Ok(Trim::default()));
+    let keeping = reach::Keeping { program: env!("CARGO_BIN_EXE_hapticd").into(), ..reach::Keeping::new(70, trims) };
+    Link::start(spec.clone(), reach::opener(spec, Some(port.to_owned()), keeping), None, rights).expect("a thread")
 }
 
 /// Looks every millisecond until `holds`.
