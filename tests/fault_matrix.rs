@@ -6,9 +6,10 @@
 #[path = "common/wired.rs"]
 mod wired;
 
-use hapticd::device::driver::catalogue::{DRIVERS, speaks_reports};
+use hapticd::device::driver::catalogue::DRIVERS;
 use hapticd::device::driver::{DriverEventKind, DriverState};
 use hapticd::device::emulator::{Hand, Trouble};
+use hapticd::device::port::find::Bus;
 use hapticd::device::wire::MESSAGE_MAX;
 use hapticd::device::{HandForce, HandMotion, Limiter, SafeForce};
 use hapticd::haptic::Trip;
@@ -65,6 +66,11 @@ const FAULTS: [Fault; 14] = [
     Fault::Unplugged,
     Fault::Hang,
 ];
+
+/// Whether messages on this wire come whole or not at all.
+fn speaks_reports(word: &str) -> bool {
+    Bus::of(word) == Bus::Hid
+}
 
 /// One device in one state, and what is expected of it.
 struct Trial {
