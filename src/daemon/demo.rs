@@ -505,7 +505,8 @@ fn live(
         if watch.operator(&report, time_s, voice, &stage) {
             break;
         }
-        if let Some(reason) = cut_short(cause, &haptic, &sim, &hands) {
+        let overdue = beginning.overdue(stage.asked_s, stage.built.haptic.rate_hz);
+        if let Some(reason) = overdue.or_else(|| cut_short(cause, &haptic, &sim, &hands)) {
             watch.reason = Some(reason);
             break;
         }

@@ -91,6 +91,12 @@ impl Beginning {
         Self { start, asked: false, near: 0, ticks: 0 }
     }
 
+    /// Why it is over, if the time asked for has passed and nothing has begun.
+    pub(super) fn overdue(&self, asked_s: Option<f64>, rate_hz: f64) -> Option<String> {
+        let late = self.start.is_some() && asked_s.is_some_and(|asked_s| self.ticks as f64 > asked_s * rate_hz);
+        late.then(|| "the handle was not brought to where the scene begins".into())
+    }
+
     /// Takes the newest ticks in; true once forces have been asked for.
     pub(super) fn look(&mut self, batch: &[TickRecord], desk: &mut Desk, say: &mut dyn FnMut(&str)) -> bool {
         for record in batch {

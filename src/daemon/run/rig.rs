@@ -136,12 +136,9 @@ impl Plan {
             Some(line) => (Box::new(device::attach(line, device)), latest(OperatorReport::of_person()).1),
             None => {
                 let (report_writer, reports) = latest(operator.report());
-                let simulated = SimulatedDevice::at(device, operator, seed, built.handle_start)
-                    .watching(screen)
-                    .reporting(report_writer)
-                    .operated_by(operator_orders)
-                    .stalling(&std::env::var(STALL_AFTER).unwrap_or_default());
-                (Box::new(simulated), reports)
+                let simulated = SimulatedDevice::at(device, operator, seed, built.handle_start);
+                let simulated = simulated.watching(screen).reporting(report_writer).operated_by(operator_orders);
+                (Box::new(simulated.stalling(&std::env::var(STALL_AFTER).unwrap_or_default())), reports)
             }
         };
         let haptic = HapticThread::spawn(HapticSetup {
