@@ -150,7 +150,7 @@ impl Trial {
     }
 
     /// Ticks until the motors are off; panics when that takes longer than stated.
-    fn to_zero(&mut self, case: &str) {
+    fn await_zero(&mut self, case: &str) {
         self.to_zero = (0..=STATED)
             .find(|_| {
                 self.tick(case);
@@ -200,7 +200,7 @@ impl Trial {
     fn stall(&mut self, case: &str) {
         let until = self.booth.wired().now.plus(61 * MS);
         self.booth.wired().line.stall(until);
-        self.to_zero(case);
+        self.await_zero(case);
         self.run(60, case);
         self.lost(case);
         assert!(self.booth.wired().told(DriverEventKind::Silent), "{case}: {:?}", self.booth.wired().events);
@@ -212,7 +212,7 @@ impl Trial {
     fn unplug(&mut self, case: &str) {
         self.booth.wired().line.cut(true);
         self.booth.wired().device.power_cycle();
-        self.to_zero(case);
+        self.await_zero(case);
         self.run(700, case);
         self.lost(case);
         assert!(self.booth.wired().told(DriverEventKind::Restarting), "{case}: {:?}", self.booth.wired().events);

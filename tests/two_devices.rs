@@ -27,6 +27,7 @@ struct Place {
 impl Place {
     /// Presses while the loop gives force; enables it whenever that is allowed.
     fn attend(&mut self) {
+        self.station.keep_homed();
         let Some(record) = self.station.newest(|_| ()) else { return };
         match record.state {
             State::Fault => self.station.desk.acknowledge(),

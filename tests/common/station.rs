@@ -77,6 +77,13 @@ impl Station {
         Self { desk, records, haptic, sim, link }
     }
 
+    /// Homes the device again if it was started anew: on a busy machine it may have been silent for too long.
+    pub(crate) fn keep_homed(&mut self) {
+        if self.link.status().state.guide().is_some() {
+            self.link.confirm_home();
+        }
+    }
+
     /// The newest record since the last call, `each` having seen all; answers to orders are taken and dropped.
     pub(crate) fn newest(&mut self, each: impl FnMut(&TickRecord)) -> Option<TickRecord> {
         self.desk.answers().for_each(drop);

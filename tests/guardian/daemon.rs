@@ -30,6 +30,7 @@ pub(crate) fn live(path: &Path) {
     let mut told = String::new();
     loop {
         std::thread::sleep(Duration::from_millis(2));
+        station.keep_homed();
         let newest = station.newest(|record| {
             let tell = match (record.state, record.cause) {
                 (State::Fault, Some(cause)) => format!("fault {}", cause.code()),

@@ -8,6 +8,7 @@ use std::io::BufRead as _;
 use std::path::Path;
 use std::process::Child;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Tries of each kind.
@@ -16,6 +17,13 @@ const TRIES: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Beyond this, ns, somebody else has ended the force: the firmware's own watchdog, at 100 ms.
 const WATCHDOG_NS: u64 = 95_000_000;
+
+/// One trial at a time: each has a machine's worth of real-time threads.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[test]
 fn the_daemon_of_the_other_tests() {
@@ -104,6 +112,7 @@ fn report(what: &str, mut times: Vec<u64>, expected_ns: u64) {
 
 #[test]
 fn a_killed_daemon_leaves_its_device_without_force() {
+    let _alone = alone();
     let device = Played::start(WORD);
     let times = (0..TRIES).map(|index| {
         device.press(false);
@@ -123,6 +132,7 @@ fn a_killed_daemon_leaves_its_device_without_force() {
 
 #[test]
 fn a_stopped_daemon_leaves_its_device_without_force_and_goes_on_with_a_fault() {
+    let _alone = alone();
     let device = Played::start(WORD);
     let mut daemon = Daemon::start(&device);
     let mut times = Vec::new();
