@@ -21,6 +21,8 @@ fn lockstep(scene: &str, seed: u64, skill: Skill) -> hapticd::daemon::Summary {
     let options = DemoOptions {
         scene: scene.into(),
         device: None,
+        port: None,
+        at_rest: false,
         seed: Some(seed),
         skill: Some(skill),
         seconds: None,

@@ -18,6 +18,8 @@ use hapticd::bench::tick::{PlateScene, plate_device, plate_model};
 use hapticd::device::driver::catalogue::{self, DRIVERS, SPACEMOUSE};
 use hapticd::device::emulator::{Line, Trouble, exchange};
 use hapticd::device::operator::{Action, Phase, Script, Skill, Until};
+use hapticd::device::port::pipe::{PipePort, pipe};
+use hapticd::device::port::{Link, OpenFault, Port};
 use hapticd::device::{
     Device, DeviceFault, DeviceSpec, HandForce, HandMotion, HandSample, Limiter, Operator, SafeForce, SimulatedDevice,
 };
@@ -450,4 +452,60 @@ fn a_single_contended_lock_is_caught() {
     assert_eq!((found.allocations, found.frees), (0, 0));
     assert!(found.system_calls >= 1);
     assert_eq!(found.last_system_call, libc::SYS_futex);
+}
+
+/// Plays an emulated Hapkit on one end of a pipe until told to end.
+fn play(mut end: PipePort, stop: &AtomicBool) {
+    let mut device = catalogue::emulated("hapkit").expect("a device");
+    let mut buffer = [0; 256];
+    while !stop.load(Ordering::Relaxed) {
+        let now = SystemClock.now();
+        let length = end.read(&mut buffer).unwrap_or(0);
+        device.feed(&buffer[..length], now);
+        let length = device.next_out(&mut buffer);
+        if length > 0 {
+            let _ = end.write(&buffer[..length], now);
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+#[test]
+fn a_real_device_costs_the_tick_no_heap() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let spec = hapticd::scene::open_device("hapkit").expect("it is shipped").value;
+    let (host, end) = pipe().expect("a pipe");
+    let stop = Arc::new(AtomicBool::new(false));
+    let stage = Arc::clone(&stop);
+    let player = std::thread::spawn(move || play(end, &stage));
+    let first = (Box::new(host) as Box<dyn Port>, catalogue::driver("hapkit", None).expect("a driver"));
+    let rights = RealtimeRequest { priority: 0, lock_memory: false, ..RealtimeRequest::default() };
+    let never = Box::new(|| Err(OpenFault::Missing("nowhere".into())));
+    let link = Link::start(spec.clone(), never, Some(first), rights).expect("a thread");
+    let mut device = link.attach(spec.clone());
+    let mut limiter = Limiter::new(spec.limits);
+    let wanted = HandForce { force: Vec3::new(0.0, 0.5, 0.0), torque: Vec3::zeros() };
+    let began = Instant::now();
+    while !device.is_heard() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it never answers");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let before = (ALLOCATIONS.load(Ordering::SeqCst), FREES.load(Ordering::SeqCst));
+    let mut heard = 0;
+    for index in 1..=500 {
+        WATCHED.set(true);
+        let mut tick = Tick::begin(index, SystemClock.now(), 1e-3, 0, &SystemClock);
+        heard += u32::from(device.read(&mut tick).is_ok());
+        let force = limiter.limit(wanted, &HandMotion::default(), None, 1e-3, &mut Faults::NONE.clone());
+        let taken = device.write(&force, &mut tick);
+        let weight = device.weight();
+        WATCHED.set(false);
+        assert!(taken.is_ok() && weight.is_finite());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let after = (ALLOCATIONS.load(Ordering::SeqCst), FREES.load(Ordering::SeqCst));
+    stop.store(true, Ordering::Relaxed);
+    player.join().expect("it ends");
+    assert_eq!(after, before, "allocations and frees");
+    assert!(heard > 0, "no sample of 500 came in time");
 }

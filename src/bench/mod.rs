@@ -19,6 +19,7 @@ pub mod solver;
 pub mod storm;
 pub mod telemetry;
 pub mod tick;
+pub mod velocity;
 pub mod zwidth;
 
 pub use load::Load;
@@ -149,6 +150,11 @@ pub const SUITES: &[Suite] = &[
         name: "telemetry",
         about: "lateness of the running daemon with ten viewers and a recording, beside the daemon alone",
         run: telemetry::run,
+    },
+    Suite {
+        name: "velocity",
+        about: "velocity from rounded positions at 1, 2 and 4 kHz: error and delay, beside a fixed window and a filter",
+        run: velocity::run,
     },
 ];
 

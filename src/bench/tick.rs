@@ -9,7 +9,7 @@
 
 use super::jitter::run_loop;
 use super::{BenchError, Options, Record, Report, Summary};
-use crate::device::{DeviceSpec, HandSample, Limits, Mechanics, PerPart};
+use crate::device::{Connection, DeviceSpec, HandSample, Limits, Mechanics, PerPart};
 use crate::haptic::{
     Coupling, HapticModel, HapticState, LOCAL_SOLVER, Policy, SpringDamper, TickRecord, ToolModel, tick,
 };
@@ -134,6 +134,7 @@ pub fn plate_device(rate_hz: f64) -> DeviceSpec {
             quantum: part(1e-5, 5e-5),
             latency_ticks: 0,
         },
+        connection: Connection::default(),
     }
 }
 

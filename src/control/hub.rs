@@ -475,6 +475,10 @@ impl Hub {
                     self.cancel_scheduled(out);
                 }
             }
+            News::Device(state) => {
+                let value = osc::encode("/hapticd/device/state", &[state.as_str().into()]);
+                out.extend(self.clients.all().map(|to| (value.clone(), to)));
+            }
             News::Fault(fault) => to_notified(&self.clients, &answer::fault_event(&fault), out),
             News::Task(task) => {
                 to_notified(&self.clients, &osc::encode("/hapticd/event/task", &stream::task(&task)), out);

@@ -190,6 +190,8 @@ pub struct Status {
     pub scene: String,
     /// Device in use.
     pub device: String,
+    /// How it stands: "ready", or what is wrong or to be done.
+    pub device_state: String,
     /// Rate asked for, Hz.
     pub nominal_hz: f64,
     /// Ticks over the last second, Hz.
@@ -247,6 +249,8 @@ pub enum News {
     Task(TaskState),
     /// A value was taken over; every subscriber hears of it.
     Set(Setting, Value),
+    /// The device stands otherwise than before: how.
+    Device(String),
     /// Scene or device changed: dials and ranges are new.
     Dials,
 }

@@ -134,7 +134,15 @@ pub static ENTRIES: &[Entry] = &[
     command("/hapticd/device/open", Verb::DeviceOpen, &[text("device")], "Opens another device by name or path.")
         .controllers()
         .only_in(DISABLED),
-    command("/hapticd/device/home", Verb::DeviceHome, &[], "Homes the device.").controllers().only_in(DISABLED),
+    command(
+        "/hapticd/device/home",
+        Verb::DeviceHome,
+        &[],
+        "Homes the device: says that the handle is in its rest position, where homing is that; where it is a motion of the \
+         handle, waits for it. `device/state` tells which. Done when the device knows where it is.",
+    )
+    .controllers()
+    .only_in(DISABLED),
     command("/hapticd/enable", Verb::Event(Event::Enable), &[], "Forces on, over the ramp.")
         .controllers()
         .only_in(&[State::Disabled, State::Enabled]),
@@ -211,6 +219,12 @@ pub static ENTRIES: &[Entry] = &[
     value("/hapticd/state", Verb::State, &[text("state")], "Operating state: DISABLED, ENABLED, PAUSED or FAULT."),
     value("/hapticd/scene/name", Verb::SceneName, &[text("scene")], "Scene in use."),
     value("/hapticd/device/name", Verb::DeviceName, &[text("device")], "Device in use."),
+    value(
+        "/hapticd/device/state",
+        Verb::DeviceState,
+        &[text("state")],
+        "How it stands: `ready`, or what is wrong, or what is to be done to home it. Sent to every client when it changes.",
+    ),
     parameter(
         "/hapticd/coupling/stiffness",
         Verb::Loop(Parameter::Stiffness),

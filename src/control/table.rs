@@ -129,6 +129,8 @@ pub enum Verb {
     SceneName,
     /// Name of the device.
     DeviceName,
+    /// How it stands.
+    DeviceState,
     /// A number of the haptic loop.
     Loop(Parameter),
     /// Friction of a material.

@@ -25,6 +25,7 @@ fn fixed(entry: &Entry, plant: &dyn Plant) -> Node {
         Verb::State => Some(Value::Text(status.state.name().into())),
         Verb::SceneName => Some(Value::Text(status.scene)),
         Verb::DeviceName => Some(Value::Text(status.device)),
+        Verb::DeviceState => Some(Value::Text(status.device_state)),
         _ => None,
     };
     node(entry, entry.path.to_owned(), value, None)

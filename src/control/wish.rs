@@ -266,6 +266,7 @@ fn command(entry: &Entry, arguments: &[Received], context: &Context<'_>) -> Resu
         Verb::State => Wish::Ask(Ask::Get(Value::Text(status().state.name().to_owned()))),
         Verb::SceneName => Wish::Ask(Ask::Get(Value::Text(status().scene))),
         Verb::DeviceName => Wish::Ask(Ask::Get(Value::Text(status().device))),
+        Verb::DeviceState => Wish::Ask(Ask::Get(Value::Text(status().device_state))),
         Verb::Stream(stream) => Wish::Ask(Ask::Sample(stream)),
         Verb::SceneLoad => Wish::Job(Job::LoadScene(text()?)),
         Verb::SceneReload => Wish::Job(Job::ReloadScene),

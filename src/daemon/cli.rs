@@ -3,13 +3,16 @@
 //! Thread: main.
 
 use super::bake::BakeArgs;
+use super::calibrate::CalibrateArgs;
 use super::demo::{self, DemoOptions};
 use super::doctor::{self, DoctorOptions};
+use super::emulate::EmulateArgs;
 use super::report::{self, ReportOptions};
 use super::run::{self, RunOptions};
-use super::{Failure, exit, replay, warn};
+use super::{Failure, devices, exit, replay, warn};
 use crate::bench;
 use crate::control;
+use crate::device::guardian;
 use crate::device::operator::Skill;
 use crate::files::{self, Format};
 use crate::scene;
@@ -34,9 +37,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Run a scene with a simulated device and operator; without a name, list the scenes
+    /// Run a scene with a simulated device and operator, or with a real device; without a name, list the scenes
     #[command(
-        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n  hapticd demo peg_primitive --out results\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 4 a latched fault."
+        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n  hapticd demo peg_primitive --out results\n  hapticd demo virtual_wall --device novint-falcon\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 3 no device, 4 a latched fault."
     )]
     Demo(DemoArgs),
     /// Run the service: scene and device of the configuration, driven by OSC
@@ -57,7 +60,7 @@ enum Verb {
         /// The recording
         file: PathBuf,
     },
-    /// Measure: tick, jitter, passivity, zwidth, solver, telemetry
+    /// Measure: tick, jitter, passivity, zwidth, solver, telemetry, velocity
     #[command(
         after_help = "Examples:\n  hapticd bench tick\n  hapticd bench jitter --seconds 20 --json\n  hapticd bench zwidth --out bench-results\n\ndocs/benchmarks.md says what each figure means."
     )]
@@ -74,6 +77,20 @@ enum Verb {
         after_help = "Examples:\n  hapticd doctor\n  hapticd doctor --seconds 600 --cpu 3\n  hapticd doctor --json\n\nRun it as the user who will run hapticd. docs/doctor.md says what each finding means.\n\nExit codes: 0 fit, 1 not fit, 2 bad usage."
     )]
     Doctor(DoctorArgs),
+    /// List what is connected that could be a haptic device: port, driver, permission, who has it open
+    #[command(
+        after_help = "Examples:\n  hapticd devices\n  hapticd devices --json\n\nNothing is opened, so that a device in use is not disturbed."
+    )]
+    Devices {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Play a device that is not there, to the byte, on a port of its own
+    #[command(
+        after_help = "Examples:\n  hapticd emulate novint-falcon --scene virtual_wall\n  hapticd emulate polhem --link /tmp/polhem --fault late --fault stall@5\n\nIt prints its port, then when force begins and ends. docs/emulated-devices.md has the rest.\n\nExit codes: 0 ended as asked, 2 bad usage or bad file, 3 no port."
+    )]
+    Emulate(EmulateArgs),
     /// Make the distance model of a part: a grid, or a trained network
     #[command(
         after_help = "Examples:\n  hapticd bake bolt --diameter 48mm --pitch 5mm --gap 0.4mm --length 20mm --chamfer 1.5mm --model network --out bolt.field\n  hapticd bake bore --diameter 50.035mm --length 40mm --chamfer 1mm --body 80mm --out bore.field\n\ndocs/fields.md says what the models are and how exact."
@@ -91,6 +108,24 @@ enum Verb {
     /// Print the page of every OSC address, with rules and examples, in Markdown
     #[command(after_help = "Example:\n  hapticd osc > osc.md")]
     Osc,
+    /// Keep how one device differs from its kind, or show what is kept
+    #[command(
+        after_help = "Examples:\n  hapticd calibrate 7F3A --driver polhem\n  hapticd calibrate 7F3A --driver polhem --origin \"0.3 deg, 0, -5 mrad\"\n  hapticd calibrate 7F3A --driver polhem --force-scale 1.05\n\ndocs/calibration.md says how to measure it."
+    )]
+    Calibrate(CalibrateArgs),
+    /// Watch over a device for a daemon; started by hapticd itself
+    #[command(hide = true)]
+    Guardian {
+        /// The process watched over
+        #[arg(long)]
+        daemon: u32,
+        /// Real-time priority, 1 to 99; 0 for none
+        #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=99))]
+        priority: u8,
+        /// Endpoint to write to, if the device is one on USB
+        #[arg(long)]
+        endpoint: Option<u8>,
+    },
 }
 
 #[derive(Args)]
@@ -104,6 +139,9 @@ struct RunArgs {
     /// Device instead of the configuration's: a name or a path
     #[arg(long)]
     device: Option<String>,
+    /// Port of a real device, /dev/…, instead of the one in its file
+    #[arg(long, value_name = "PATH")]
+    device_port: Option<PathBuf>,
     /// UDP port for OSC; 0 for any free one
     #[arg(long)]
     port: Option<u16>,
@@ -145,9 +183,15 @@ enum SchemaKind {
 struct DemoArgs {
     /// A shipped scene (see `hapticd demo`) or the path of a scene file
     scene: Option<String>,
-    /// Device file instead of the one the scene names: a shipped name or a path
+    /// Device file instead of the one the scene names: a shipped name or a path; or the port of a real device, /dev/…
     #[arg(long)]
     device: Option<String>,
+    /// Port of the real device, instead of the one in its file
+    #[arg(long, value_name = "PATH")]
+    port: Option<PathBuf>,
+    /// The handle of the real device is in its rest position: home it without asking
+    #[arg(long)]
+    at_rest: bool,
     /// Seed of the operator's hand: equal seeds, equal runs
     #[arg(long)]
     seed: Option<u64>,
@@ -223,11 +267,11 @@ struct BenchArgs {
     peer_python: Option<PathBuf>,
 }
 
-fn skill(text: &str) -> Result<Skill, String> {
+pub(super) fn skill(text: &str) -> Result<Skill, String> {
     Skill::from_name(text).ok_or_else(|| "one of novice, trained, expert".into())
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number <= 86_400.0 => Ok(number),
         _ => Err("a number of seconds between 0 and 86400".into()),
@@ -247,8 +291,9 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Verb::Demo(args) => demonstrate(&args),
-        Verb::Run(RunArgs { config, scene, device, port, query_port, viewer_port, allow_no_rt }) => {
-            run::run(&RunOptions { config, scene, device, port, query_port, viewer_port, allow_no_rt })
+        Verb::Run(args) => {
+            let RunArgs { config, scene, device, device_port, port, query_port, viewer_port, allow_no_rt } = args;
+            run::run(&RunOptions { config, scene, device, device_port, port, query_port, viewer_port, allow_no_rt })
                 .map(|()| exit(0))
         }
         Verb::Report(ReportArgs { files, out, csv }) => report::run(&ReportOptions { files, out, csv }).map(|said| {
@@ -264,12 +309,24 @@ pub fn main() -> ExitCode {
         Verb::Doctor(DoctorArgs { json, seconds, cpu }) => {
             doctor::run(&DoctorOptions { seconds, cpu, json }).map(|fit| exit(u8::from(!fit)))
         }
+        Verb::Devices { json } => {
+            print!("{}", devices::list(json));
+            Ok(exit(0))
+        }
+        Verb::Emulate(args) => args.run(&stop_flag()).map(|()| exit(0)),
         Verb::Bake(args) => args.run().map(|()| exit(0)),
         Verb::Schema { kind, markdown } => Ok(print_schema(kind, markdown)),
         Verb::Osc => {
             print!("{}", control::table::markdown());
             Ok(exit(0))
         }
+        Verb::Calibrate(args) => args.run().map(|said| {
+            print!("{said}");
+            exit(0)
+        }),
+        Verb::Guardian { daemon, priority, endpoint } => guardian::process::run(daemon, priority, endpoint)
+            .map(|()| exit(0))
+            .map_err(|fault| Failure::Usage(fault.to_string())),
     };
     outcome.unwrap_or_else(|failure| {
         failure.print();
@@ -277,11 +334,8 @@ pub fn main() -> ExitCode {
     })
 }
 
-fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
-    let Some(name) = &args.scene else {
-        print!("{}", demo::list()?);
-        return Ok(exit(0));
-    };
+/// Set by SIGINT and SIGTERM.
+fn stop_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // A second signal ends the program at once, as anyone would expect.
@@ -291,10 +345,21 @@ fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
             eprintln!("warning: signals cannot be caught ({error}); interrupting will not ramp the force down");
         }
     }
+    stop
+}
+
+fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
+    let Some(name) = &args.scene else {
+        print!("{}", demo::list()?);
+        return Ok(exit(0));
+    };
+    let stop = stop_flag();
     let summary = demo::run(
         &DemoOptions {
             scene: name.clone(),
             device: args.device.clone(),
+            port: args.port.clone(),
+            at_rest: args.at_rest,
             seed: args.seed,
             skill: args.skill,
             seconds: args.seconds,
@@ -382,6 +447,10 @@ fn check_one(path: &Path) -> Result<&'static str, Failure> {
         Some(Format::DEVICE) => {
             warn(&files::device_file::load(path)?.warnings);
             "device"
+        }
+        Some(Format::CALIBRATION) => {
+            warn(&files::calibration::load(path)?.warnings);
+            "calibration"
         }
         Some(Format::CONFIG) => {
             warn(&files::config::load(path)?.warnings);

@@ -1,7 +1,9 @@
-//! `hapticd demo`: a scene with the simulated device and operator, on real threads at the true rate or in lockstep.
+//! `hapticd demo`: a scene with the simulated device and operator, on real threads at the true rate or in lockstep; or with a
+//! real device in a person's hand.
 //!
 //! Thread: main.
 
+use super::hands::{Beginning, Choice, Hands, Homing};
 use super::portrait::portrait;
 use super::summary::{Summary, Tally, Timing};
 use super::tape::{self, Tape};
@@ -9,14 +11,15 @@ use super::window::{Frame, Setting, Window};
 use super::{Failure, Lockstep, ReportOptions, report, warn};
 use crate::control::plant::TaskState;
 use crate::device::operator::{OperatorReport, Progress, Skill};
-use crate::device::{DeviceSpec, Operator, SimulatedDevice};
+use crate::device::port::{LinkStatus, reach};
+use crate::device::{Device, DeviceSpec, Operator, SimulatedDevice};
 use crate::haptic::thread::{HapticSetup, HapticThread};
 use crate::haptic::{TickRecord, Trip, orders};
 use crate::mechanism::MechanismSnapshot;
 use crate::record::{self, Provenance};
 use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{RingReader, SceneView, latest, ring};
+use crate::shared::{LatestReader, MonoNs, RingReader, SceneView, latest, ring};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
@@ -37,8 +40,12 @@ const ORDERS: usize = 4;
 pub struct DemoOptions {
     /// Name of a shipped scene, or a path.
     pub scene: String,
-    /// Device file instead of the scene's.
+    /// Device file instead of the scene's, or the port of a real device.
     pub device: Option<String>,
+    /// Port of the real device, instead of its file's.
+    pub port: Option<PathBuf>,
+    /// The handle of the real device is in its rest position: home it without asking.
+    pub at_rest: bool,
     /// Seed instead of the scene's.
     pub seed: Option<u64>,
     /// Skill instead of the scene's.
@@ -64,6 +71,8 @@ struct Stage {
     name: String,
     title: String,
     device: DeviceSpec,
+    /// Where a real device is, if it was said.
+    port: Option<PathBuf>,
     built: Built,
     skill: Skill,
     seed: u64,
@@ -82,13 +91,11 @@ pub fn run(options: &DemoOptions, stop: &Arc<AtomicBool>) -> Result<Summary, Fai
     let stage = prepare(options)?;
     let mut voice = Voice { quiet: options.json };
     voice.say(&format!(
-        "hapticd {}   scene {} ({})   {} and {} operator, seed {}",
+        "hapticd {}   scene {} ({})   {}",
         env!("CARGO_PKG_VERSION"),
         stage.name,
         stage.title,
-        stage.device.model,
-        stage.skill.name(),
-        stage.seed
+        stage.cast()
     ));
     let kept = if options.lockstep { record::Timing::Lockstep } else { record::Timing::Live };
     let keep = options.keep(&stage.name)?;
@@ -134,6 +141,41 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 impl Stage {
     fn operator(&self) -> Operator {
         Operator::new(self.skill, self.built.script, self.built.mapping)
+    }
+
+    fn is_real(&self) -> bool {
+        reach::is_real(&self.device)
+    }
+
+    /// Who plays: device and hand.
+    fn cast(&self) -> String {
+        let model = &self.device.model;
+        if self.is_real() {
+            return format!("{model} in a person's hand");
+        }
+        format!("{model} and {} operator, seed {}", self.skill.name(), self.seed)
+    }
+
+    /// The device for the haptic thread, and whose hands hold it; a real one is homed first.
+    fn device_and_hands(
+        &self,
+        options: &DemoOptions,
+        screen: LatestReader<SceneView>,
+        voice: &mut Voice,
+        stop: &AtomicBool,
+    ) -> Result<(Box<dyn Device>, Hands), Failure> {
+        if self.is_real() {
+            // Below the haptic thread: what it waits for has been asked for by then.
+            let rights = RealtimeRequest {
+                priority: options.realtime.priority.saturating_sub(1),
+                lock_memory: false,
+                ..RealtimeRequest::default()
+            };
+            let homing = Homing { port: self.port.as_deref(), at_rest: options.at_rest, rights };
+            return homing.run(&self.device, stop, &mut |line| voice.say(line));
+        }
+        let (report_writer, reports) = latest(self.operator().report());
+        Ok((Box::new(self.device().watching(screen).reporting(report_writer)), Hands::Simulated(reports)))
     }
 
     fn device(&self) -> SimulatedDevice {
@@ -184,7 +226,7 @@ impl Stage {
         }
     }
 
-    fn summary(&self, watch: Watch, duration_s: f64, timing: Timing) -> Summary {
+    fn summary(&self, watch: Watch, duration_s: f64, timing: Timing, link: Option<LinkStatus>) -> Summary {
         Summary {
             scene: self.name.clone(),
             device: self.device.model.clone(),
@@ -198,6 +240,7 @@ impl Stage {
             torque_limit_nm: self.built.haptic.limits.force.angular,
             tally: watch.tally,
             timing,
+            link,
         }
     }
 }
@@ -207,17 +250,13 @@ fn prepare(options: &DemoOptions) -> Result<Stage, Failure> {
     let loaded = scene::open(&options.scene)?;
     warn(&loaded.warnings);
     let spec: SceneSpec = loaded.value;
-    let device_name = options.device.clone().or_else(|| spec.device.clone()).unwrap_or_else(|| "simulated-3dof".into());
+    let asked = options.device.clone().or_else(|| spec.device.clone()).unwrap_or_else(|| "simulated-3dof".into());
+    let Choice { file: device_name, port } = Choice::of(&asked, options.port.clone())?;
     let device = scene::open_device(&device_name)?;
     warn(&device.warnings);
     let built = scene::build(&spec, &device.value).map_err(Failure::Report)?;
     warn(&built.warnings);
-    if device.value.driver != "simulated" {
-        return Err(Failure::Usage(format!(
-            "`{device_name}` is driven by `{}`; a demo needs a simulated device, such as simulated-3dof",
-            device.value.driver
-        )));
-    }
+    check_way(&device_name, &device.value, port.as_deref(), options)?;
     let name = std::path::Path::new(&options.scene)
         .file_stem()
         .map_or_else(|| options.scene.clone(), |stem| stem.to_string_lossy().into_owned());
@@ -225,6 +264,7 @@ fn prepare(options: &DemoOptions) -> Result<Stage, Failure> {
         name,
         title: spec.title.clone(),
         device: device.value,
+        port,
         skill: options.skill.unwrap_or(built.skill),
         seed: options.seed.unwrap_or(built.seed),
         limit_s: options.seconds.unwrap_or(built.timeout_s + 1.0).min(built.timeout_s + 1.0),
@@ -234,6 +274,22 @@ fn prepare(options: &DemoOptions) -> Result<Stage, Failure> {
         device_name,
         built,
     })
+}
+
+/// Refuses what cannot be had together.
+fn check_way(name: &str, device: &DeviceSpec, port: Option<&Path>, options: &DemoOptions) -> Result<(), Failure> {
+    let refuse = |text: String| Err(Failure::Usage(text));
+    let (simulated, real) = (device.driver == "simulated", reach::is_real(device));
+    if !simulated && !real {
+        return refuse(format!("`{name}` has the driver `{}`, which is no part of this program", device.driver));
+    }
+    if simulated && (port.is_some() || options.at_rest) {
+        return refuse(format!("`{name}` is simulated and has no port; name the file of a real device with --device"));
+    }
+    if real && options.lockstep {
+        return refuse(format!("`{name}` is a real device, which cannot be run in virtual time; leave out --lockstep"));
+    }
+    Ok(())
 }
 
 /// Prints to people, or not.
@@ -258,8 +314,13 @@ struct Watch {
     progress: TaskProgress,
     tally: Tally,
     phase: Option<usize>,
+    /// A person works: all goals met is the end.
+    person: bool,
     finished: bool,
     finished_at_s: Option<f64>,
+    /// When forces began, and the time since.
+    first: Option<MonoNs>,
+    time_s: f64,
     reason: Option<String>,
 }
 
@@ -271,8 +332,11 @@ impl Watch {
             watcher,
             tally: Tally::new(),
             phase: None,
+            person: stage.is_real(),
             finished: false,
             finished_at_s: None,
+            first: None,
+            time_s: 0.0,
             reason: None,
         }
     }
@@ -288,6 +352,16 @@ impl Watch {
             felt_nm: record.force.torque.norm(),
             penetration_m: record.penetration_m,
         });
+    }
+
+    /// Takes the newest ticks of a running thread in.
+    fn take(&mut self, batch: &[TickRecord], view: &SceneView, tape: &mut Tape) {
+        for record in batch {
+            let start = *self.first.get_or_insert(record.due);
+            self.time_s = record.due.seconds_after(start);
+            self.tick(record, view, self.time_s);
+            tape.tick(record);
+        }
     }
 
     /// Takes in the last ticks of a haptic thread that has ended, and ends the simulation.
@@ -322,6 +396,10 @@ impl Watch {
             voice.say(&format!("{time_s:7.1} s  {:<16} |F| {:.2} N", report.name.as_str(), report.felt_n));
         }
         match report.progress {
+            Progress::Running if self.person && self.progress.success => {
+                self.finished = true;
+                return true;
+            }
             Progress::Running => {}
             Progress::Finished => {
                 self.finished = true;
@@ -370,7 +448,7 @@ fn lockstep(stage: &Stage, voice: &mut Voice, tape: &mut Tape, stop: &AtomicBool
         }
     }
     let timing = Timing::Lockstep { hash: rig.hash() };
-    Ok(stage.summary(watch, rig.seconds(), timing))
+    Ok(stage.summary(watch, rig.seconds(), timing, None))
 }
 
 fn live(
@@ -385,12 +463,11 @@ fn live(
     let (operator_view, screen) = latest(SceneView::empty());
     let (status_writer, mut status) = latest(SimStatus::empty());
     let (mut desk, links) = orders(ORDERS);
-    let (report_writer, mut reports) = latest(stage.operator().report());
     let (record_writer, mut records) = ring(RECORDS);
-    let device = stage.device().watching(screen).reporting(report_writer);
+    let (device, mut hands) = stage.device_and_hands(options, screen, voice, stop)?;
     let mut haptic = HapticThread::spawn(HapticSetup {
         model: stage.built.haptic,
-        device: Box::new(device),
+        device,
         snapshots,
         orders: links.orders,
         answers: links.answers,
@@ -407,30 +484,29 @@ fn live(
     let (_, materials) = latest(MaterialOrder::none());
     let links = SimLinks { tool, materials, snapshots: snapshot_writer, operator_view, status: status_writer };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
-    desk.enable();
+    let mut beginning = Beginning::new(&hands, &stage.built.handle_start);
     let mut watch = Watch::new(&stage);
-    let (mut first, mut time_s) = (None, 0.0);
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
         let view = status.read().view;
         let batch: Vec<TickRecord> = records.drain().collect();
-        for record in &batch {
-            let start = *first.get_or_insert(record.due);
-            time_s = record.due.seconds_after(start);
-            watch.tick(record, &view, time_s);
-            tape.tick(record);
+        if beginning.look(&batch, &mut desk, &mut |line| voice.say(line)) {
+            watch.take(&batch, &view, tape);
         }
-        let halted = batch.last().is_some_and(|record| record.cause == Some(Trip::Halt));
+        let time_s = watch.time_s;
+        let cause = batch.last().and_then(|record| record.cause);
+        let report = hands.report();
         if let Some(window) = &window {
-            let (figures, touches, task) = (*haptic.figures(), *haptic.touches(), watch.task(reports.read(), time_s));
+            let (figures, touches, task) = (*haptic.figures(), *haptic.touches(), watch.task(&report, time_s));
             window.show(Frame { ticks: batch, view, touches, figures, task });
         }
         tape.view(&view);
-        tape.phase(reports.read());
-        if watch.operator(reports.read(), time_s, voice, &stage) {
+        tape.phase(&report);
+        if watch.operator(&report, time_s, voice, &stage) {
             break;
         }
-        if let Some(reason) = cut_short(halted, &haptic, &sim) {
+        let overdue = beginning.overdue(stage.asked_s, stage.built.haptic.rate_hz);
+        if let Some(reason) = overdue.or_else(|| cut_short(cause, &haptic, &sim, &hands)) {
             watch.reason = Some(reason);
             break;
         }
@@ -438,10 +514,12 @@ fn live(
     if stop.load(Ordering::Relaxed) {
         watch.reason = Some("interrupted".into());
     }
+    let link = hands.link();
     let figures = haptic.stop()?;
     watch.wind_up(&mut records, &mut sim, tape);
     let timing = Timing::Live { realtime: is_realtime, overruns: figures.overruns, skipped: figures.skipped };
-    Ok(stage.summary(watch, time_s, timing))
+    let time_s = watch.time_s;
+    Ok(stage.summary(watch, time_s, timing, link))
 }
 
 /// Says what the haptic thread got from the system.
@@ -454,10 +532,15 @@ fn say_timing(haptic: &HapticThread, voice: &mut Voice) {
     }
 }
 
-/// Why a demo cannot go on: somebody halted it, or a thread that should run does not.
-fn cut_short(halted: bool, haptic: &HapticThread, sim: &SimThread) -> Option<String> {
-    if halted {
-        return Some("halted from the viewer".into());
+/// Why a demo cannot go on: somebody halted it, a real device is in FAULT, or a thread that should run does not.
+fn cut_short(cause: Option<Trip>, haptic: &HapticThread, sim: &SimThread, hands: &Hands) -> Option<String> {
+    match (cause, hands) {
+        (Some(Trip::Halt), _) => return Some("halted from the viewer".into()),
+        (Some(cause), Hands::Person(_)) => {
+            let more = hands.complaint().map_or_else(String::new, |text| format!("; {text}"));
+            return Some(format!("{} {}: {}{more}", cause.code(), cause.name(), cause.remedy()));
+        }
+        _ => {}
     }
     let ended = if haptic.has_ended() { Some("haptic") } else { sim.is_finished().then_some("simulation") };
     ended.map(|which| format!("the {which} thread ended"))

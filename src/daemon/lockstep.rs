@@ -124,6 +124,7 @@ impl<D: Device> Lockstep<D> {
         let mut now_tick = Tick::begin(self.index, now, period_s, u64::MAX / 2, &self.clock);
         self.links.bring(&mut self.haptic);
         let sample: Option<HandSample> = self.device.read(&mut now_tick).ok();
+        self.haptic.carry(self.device.weight());
         let force: SafeForce = tick(&self.model, &mut self.haptic, sample, &self.snapshot, &mut now_tick);
         if self.device.write(&force, &mut now_tick).is_err() {
             self.haptic.unheard();

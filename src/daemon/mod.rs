@@ -3,10 +3,14 @@
 //! Thread: main, but for what the parts start.
 
 mod bake;
+mod calibrate;
 pub mod cli;
 mod demo;
+pub mod devices;
 pub mod doctor;
+pub mod emulate;
 mod failure;
+mod hands;
 mod lockstep;
 mod portrait;
 mod replay;

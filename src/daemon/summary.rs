@@ -2,6 +2,7 @@
 //!
 //! Thread: main.
 
+use crate::device::port::LinkStatus;
 use crate::haptic::TickRecord;
 use crate::scene::{GoalState, TaskWatcher};
 use crate::shared::lifecycle::State;
@@ -122,6 +123,8 @@ pub struct Summary {
     pub tally: Tally,
     /// Timing.
     pub timing: Timing,
+    /// What the line to a real device has done.
+    pub link: Option<LinkStatus>,
 }
 
 /// A safety rule that was broken.
@@ -209,8 +212,18 @@ impl Summary {
                 "hash": serde_json::Value::Null,
             }),
         };
+        let link = self.link.map(|link| {
+            json!({
+                "round_trip_us": spread(link.round_trip),
+                "requests": link.facts.requests,
+                "answers": link.facts.answers,
+                "lost": link.facts.lost,
+                "garbage": link.facts.garbage,
+            })
+        });
         if let (Some(object), Some(more)) = (object.as_object_mut(), more.as_object()) {
             object.extend(more.clone());
+            object.extend(link.map(|link| ("link".to_owned(), link)));
         }
         object.to_string()
     }
@@ -229,6 +242,14 @@ impl Summary {
         }
         self.write_figures(&mut out);
         self.write_timing(&mut out);
+        if let Some(LinkStatus { round_trip, facts, .. }) = self.link {
+            let [p50, p99, max] = [round_trip.p50_ns, round_trip.p99_ns, round_trip.max_ns].map(|ns| ns as f64 / 1e3);
+            let _ = writeln!(
+                out,
+                "device   round trip p50 {p50:.0} µs  p99 {p99:.0} µs  max {max:.0} µs   {} answers, {} lost",
+                facts.answers, facts.lost
+            );
+        }
         let faults: Vec<_> = self.tally.faults.names().collect();
         if !faults.is_empty() {
             let _ = writeln!(out, "faults   {}", faults.join(", "));

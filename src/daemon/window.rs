@@ -236,6 +236,7 @@ impl Plant for Show {
     fn status(&self) -> Status {
         let state = self.newest.map_or(State::Disabled, |record| record.state);
         Status {
+            device_state: "ready".into(),
             state,
             homed: self.newest.is_some_and(|record| record.homed),
             busy: false,

@@ -119,6 +119,21 @@ impl Limiter {
         period_s: f64,
         faults: &mut Faults,
     ) -> SafeForce {
+        self.limit_carrying(wanted, &HandForce::zero(), motion, budget, period_s, faults)
+    }
+
+    /// As [`Self::limit`], for a force of which the part `carried` holds up the device's own weight. That part counts like any
+    /// other for magnitude, slew and power, but its work goes into the raised device and not into the hand: energy is bounded
+    /// for the rest alone.
+    pub fn limit_carrying(
+        &mut self,
+        wanted: HandForce,
+        carried: &HandForce,
+        motion: &HandMotion,
+        budget: Option<&EnergyBudget>,
+        period_s: f64,
+        faults: &mut Faults,
+    ) -> SafeForce {
         // 1 finite
         if !wanted.is_finite() {
             faults.set(Faults::FORCE_INVALID);
@@ -145,7 +160,14 @@ impl Limiter {
         }
         // 6 energy
         if let Some(budget) = budget {
-            faults.set_if(Faults::PASSIVITY_LIMITED, bound_energy(&mut force, budget, limits, period_s));
+            let mut felt = force.without(carried);
+            if bound_energy(&mut felt, budget, limits, period_s) {
+                faults.set(Faults::PASSIVITY_LIMITED);
+                force = felt.with(carried);
+                // Taking away what opposed the weight can leave more than before; the limit of magnitude has the last word.
+                clamp(&mut force.force, limits.force.linear);
+                clamp(&mut force.torque, limits.force.angular);
+            }
         }
         self.last = force;
         SafeForce(force)
@@ -317,5 +339,32 @@ mod tests {
         };
         let mut force = HandForce { force: Vec3::new(0.0, 0.0, 3.0), torque: Vec3::zeros() };
         assert!(!bound_energy(&mut force, &budget, &limits(), 1e-3));
+    }
+
+    #[test]
+    fn the_weight_of_the_device_is_carried_without_reserve_and_never_beyond_the_limit() {
+        // The hand lifts the device: the motors work on it, and no reserve is needed for that.
+        let up = |n: f64| HandForce { force: Vec3::new(0.0, 0.0, n), torque: Vec3::zeros() };
+        let budget = EnergyBudget {
+            reserve_j: 0.0,
+            linear: Vec3::new(0.0, 0.0, 1e-4),
+            angular: Vec3::zeros(),
+            slack: PerPart { linear: 7.5e-5, angular: 0.0 },
+            friction: PerPart { linear: 0.0, angular: 0.0 },
+        };
+        let rising = HandMotion { linear: Vec3::new(0.0, 0.0, 0.1), angular: Vec3::zeros() };
+        let settle = |wanted: HandForce, carried: HandForce| {
+            let (mut limiter, mut safe) = (Limiter::new(limits()), SafeForce::zero());
+            for _ in 0..10 {
+                safe = limiter.limit_carrying(wanted, &carried, &rising, Some(&budget), 1e-3, &mut Faults::default());
+            }
+            safe.get().force.z
+        };
+        assert!((settle(up(2.0), up(2.0)) - 2.0).abs() < 1e-12);
+        // What comes on top of the weight in the direction of motion needs reserve, and there is none.
+        assert!((settle(up(3.0), up(2.0)) - 2.0).abs() < 1e-6);
+        assert!(settle(up(2.0), HandForce::zero()).abs() < 1e-6);
+        // A weight beyond the limit is carried as far as the limit goes.
+        assert!(settle(up(50.0), up(50.0)) <= limits().force.linear);
     }
 }

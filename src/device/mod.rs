@@ -7,11 +7,13 @@
 
 pub mod driver;
 pub mod emulator;
+pub mod guardian;
 mod hold;
 pub mod kinematics;
 mod limiter;
 mod observer;
 pub mod operator;
+pub mod port;
 mod simulated;
 mod spec;
 mod velocity;
@@ -21,7 +23,7 @@ pub use limiter::{EnergyBudget, HandMotion, Limiter, SafeForce};
 pub use observer::{HandObserver, Observed};
 pub use operator::Operator;
 pub use simulated::{EnergyBook, STALL_AFTER, SUB_STEPS, SimulatedDevice};
-pub use spec::{DeviceSpec, Limits, Mechanics, PerPart};
+pub use spec::{Connection, DeviceSpec, Limits, Mechanics, PerPart};
 pub use velocity::{AdaptiveWindow, Fit, RotationSum, VelocityEstimator, WINDOW_MAX};
 
 use crate::math::{Pose, Vec3};
@@ -56,6 +58,21 @@ impl HandForce {
         Self::default()
     }
 
+    /// Both together; unchanged, to the sign of a zero, by none.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        if *other == Self::zero() {
+            return *self;
+        }
+        Self { force: self.force + other.force, torque: self.torque + other.torque }
+    }
+
+    /// This without a part of it; likewise.
+    #[must_use]
+    pub fn without(&self, part: &Self) -> Self {
+        self.with(&Self { force: -part.force, torque: -part.torque })
+    }
+
     /// True when every number is finite.
     #[must_use]
     pub fn is_finite(&self) -> bool {
@@ -70,6 +87,8 @@ pub enum DeviceFault {
     Silent,
     /// The device is gone.
     Lost,
+    /// The guardian has put it to zero force, for this process stood still.
+    Silenced,
 }
 
 /// A haptic device as the haptic thread sees it. Neither call may block, allocate or lock: a device behind a bus has
@@ -89,6 +108,12 @@ pub trait Device: Send {
     /// # Errors
     /// [`DeviceFault`] when it could not be handed over.
     fn write(&mut self, force: &SafeForce, tick: &mut Tick<'_>) -> Result<(), DeviceFault>;
+
+    /// The force at the handle that carries the device's own weight where the newest sample was taken. The tick adds it before
+    /// the limiter.
+    fn weight(&self) -> HandForce {
+        HandForce::zero()
+    }
 
     /// Commands zero force now: on stop, on a panic, and when the device is dropped. Must not depend on a running tick.
     fn silence(&mut self, now: MonoNs);

@@ -59,6 +59,25 @@ pub struct Mechanics {
     pub latency_ticks: u32,
 }
 
+/// A text from a file.
+#[expect(clippy::disallowed_types, reason = "read before the first tick")]
+type Text = String;
+
+/// How the program reaches the device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Connection {
+    /// Path of the port; without one, it is looked for.
+    pub port: Option<Text>,
+    /// USB vendor and product, instead of those that the driver knows.
+    pub usb: Option<(u16, u16)>,
+    /// Serial number of the USB device, where there are several of a kind.
+    pub serial_number: Option<Text>,
+    /// Speed of a serial line, baud.
+    pub baud: Option<u32>,
+    /// File with the firmware that the device needs after power-up.
+    pub firmware: Option<Text>,
+}
+
 /// Everything in a device file.
 #[expect(clippy::disallowed_types, reason = "names from a file, read before the first tick")]
 #[derive(Clone, Debug, PartialEq)]
@@ -79,4 +98,6 @@ pub struct DeviceSpec {
     pub limits: Limits,
     /// How it moves.
     pub mechanics: Mechanics,
+    /// How it is reached.
+    pub connection: Connection,
 }

@@ -15,8 +15,12 @@ use super::{HandMotion, PerPart};
 use crate::math::{Pose, Rot, Vec3, log_so3};
 use crate::shared::{MonoNs, NS_PER_S};
 
-/// Longest window, samples. At 1 kHz and 10 µm it resolves 0.7 mm/s; longer ones only add delay to slow motion.
-pub const WINDOW_MAX: usize = 16;
+/// Longest window, ns: fifteen periods of 1 ms, and half of one for a tick that came late. With steps of 10 µm it resolves
+/// 0.7 mm/s; longer ones only add delay to slow motion. A time and not a count: at 4 kHz sixteen samples would be four times
+/// as noisy as at 1 kHz.
+const WINDOW_NS: u64 = 15_500_000;
+/// Most samples in it: 15 ms at 4 kHz.
+pub const WINDOW_MAX: usize = 61;
 
 /// How the line is drawn through the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +36,7 @@ pub enum Fit {
 pub struct AdaptiveWindow {
     fit: Fit,
     error_bound: f64,
-    // Newest first. Shifting sixteen pairs costs less than the index arithmetic of a ring in the loops below.
+    // Newest first. Shifting the pairs costs less than the index arithmetic of a ring in the loops below.
     at: [MonoNs; WINDOW_MAX],
     value: [f64; WINDOW_MAX],
     count: usize,
@@ -67,14 +71,21 @@ impl AdaptiveWindow {
     fn slope(&self) -> f64 {
         // Ages in seconds and values, both relative to the newest sample: small numbers, so the sums below do not cancel.
         let (mut age, mut value) = ([0.0; WINDOW_MAX], [0.0; WINDOW_MAX]);
-        for i in 0..self.count {
-            age[i] = self.at[0].since(self.at[i]) as f64 / NS_PER_S as f64;
-            value[i] = self.value[i] - self.value[0];
+        let mut count = 0;
+        while count < self.count {
+            let age_ns = self.at[0].since(self.at[count]);
+            // Two samples far apart still say more than none.
+            if age_ns > WINDOW_NS && count > 1 {
+                break;
+            }
+            age[count] = age_ns as f64 / NS_PER_S as f64;
+            value[count] = self.value[count] - self.value[0];
+            count += 1;
         }
         // Rounded readings stray by exactly `q` again and again; rounding in here must not decide those cases.
         let bound = self.error_bound * (1.0 + 1e-9);
         let (mut velocity, mut sums) = (0.0, [0.0; 4]);
-        for length in 2..=self.count {
+        for length in 2..=count {
             let end = length - 1;
             let (intercept, slope) = match self.fit {
                 Fit::End => (0.0, -value[end] / age[end]),

@@ -10,7 +10,7 @@ use super::document::{Format, LoadError, Loaded, load as load_file, read};
 use super::field::Field;
 use super::quantity::Dimension;
 use super::table::Table;
-use crate::device::{DeviceSpec, Limits, Mechanics, PerPart};
+use crate::device::{Connection, DeviceSpec, Limits, Mechanics, PerPart};
 use std::path::Path;
 
 /// Slowest and fastest loop, Hz. Below, contact feels soft and unstable; above, no bus keeps up.
@@ -25,6 +25,8 @@ const RADIUS_MAX_M: f64 = 5.0;
 const WATCHDOG_MAX_S: f64 = 10.0;
 /// Longest latency, s.
 const LATENCY_MAX_S: f64 = 0.1;
+/// Slowest and fastest serial line, baud.
+const BAUD: (i64, i64) = (300, 12_000_000);
 /// Most buttons: they are bits of a sample.
 const BUTTONS_MAX: i64 = 32;
 
@@ -98,6 +100,11 @@ fn device(root: &Table<'_>) -> Option<DeviceSpec> {
     let rate_hz = mechanics_table.as_ref().and_then(read_rate);
     let mechanics = mechanics_table.and_then(|table| read_mechanics(&table, rotation, rate_hz));
     let limits = root.table("limits").required().and_then(|table| read_limits(&table, rotation, rate_hz));
+    let connection = root.table("connection").optional().map(|table| read_connection(&table));
+    if connection.is_some() && driver.as_deref() == Some("simulated") {
+        let message = "[connection] has no effect: a simulated device is not connected to anything";
+        root.warn("connection", message, "remove it, or name the driver of a real device");
+    }
     let capabilities = capabilities?;
     Some(DeviceSpec {
         model: model?,
@@ -108,7 +115,31 @@ fn device(root: &Table<'_>) -> Option<DeviceSpec> {
         rate_hz: rate_hz?,
         limits: limits?,
         mechanics: mechanics?,
+        connection: connection.unwrap_or_default(),
     })
+}
+
+fn read_connection(table: &Table<'_>) -> Connection {
+    let text = |key: &str, wanted: &str| table.string(key).check(|text| !text.trim().is_empty(), wanted).optional();
+    let usb = table.string("usb").check(|text| usb_ids(text).is_some(), "vendor:product, such as \"16c0:0483\"");
+    let baud = table.integer("baud", BAUD.0..=BAUD.1).optional();
+    Connection {
+        port: text("port", "the path of a port"),
+        usb: usb.optional().and_then(|text| usb_ids(&text)),
+        serial_number: text("serial_number", "the serial number of a USB device"),
+        baud: baud.and_then(|baud| u32::try_from(baud).ok()),
+        firmware: text("firmware", "the path of a file"),
+    }
+}
+
+/// The two numbers of `16c0:0483`.
+fn usb_ids(text: &str) -> Option<(u16, u16)> {
+    let (vendor, product) = text.split_once(':')?;
+    let number = |part: &str| {
+        let hexadecimal = part.len() == 4 && part.bytes().all(|b| b.is_ascii_hexdigit());
+        hexadecimal.then(|| u16::from_str_radix(part, 16).ok()).flatten()
+    };
+    Some((number(vendor)?, number(product)?))
 }
 
 fn is_word(text: &str) -> bool {
@@ -130,8 +161,8 @@ fn read_capabilities(table: &Table<'_>) -> Option<Capabilities> {
     let position = table.table("position").required().and_then(|t| read_part(&t));
     let rotation = table.table("rotation").required().and_then(|t| read_part(&t));
     let buttons = table.integer("buttons", 0..=BUTTONS_MAX).or(0);
-    if position.is_some_and(|part| !part.sensed || !part.actuated) {
-        let message = "hapticd needs a device that senses position and gives force";
+    if position.is_some_and(|part| !part.sensed) {
+        let message = "hapticd needs a device that senses position";
         table.error("position", message, "write position = { sensed = true, actuated = true }");
     }
     if rotation.is_some_and(|part| part.actuated && !part.sensed) {

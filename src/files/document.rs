@@ -40,8 +40,10 @@ impl Format {
     pub const CONFIG: Self = Self { name: "hapticd-config", version: 1, noun: "configuration file" };
     /// Scenes.
     pub const SCENE: Self = Self { name: "hapticd-scene", version: 1, noun: "scene file" };
+    /// Calibrations of single devices.
+    pub const CALIBRATION: Self = Self { name: "hapticd-calibration", version: 1, noun: "calibration file" };
     /// Every kind of file.
-    pub const ALL: [Self; 3] = [Self::DEVICE, Self::CONFIG, Self::SCENE];
+    pub const ALL: [Self; 4] = [Self::DEVICE, Self::CONFIG, Self::SCENE, Self::CALIBRATION];
 }
 
 impl fmt::Display for Format {

@@ -5,6 +5,7 @@
 //!
 //! [`read`] goes from bytes to a value through a walk over [`Table`]s; [`device_file`] and [`config`] are two such walks.
 
+pub mod calibration;
 pub mod config;
 pub mod device_file;
 mod diagnostic;

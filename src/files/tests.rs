@@ -173,7 +173,7 @@ fn each_kind_of_mistake_in_a_device_is_told_apart() {
         ("\"none\"", "\"never\"", "`watchdog` needs a time, or \"none\""),
         ("\"0 ms\"", "\"1.5 ms\"", "`latency` is no whole number of ticks: it is taken as 2"),
         ("sensed = false", "sensed = 0", "`sensed` needs true or false, not a number"),
-        ("sensed = true, ", "sensed = false, ", "hapticd needs a device that senses position and gives force"),
+        ("sensed = true, ", "sensed = false, ", "hapticd needs a device that senses position"),
         ("actuated = false", "actuated = true", "rotation cannot be actuated without being sensed"),
         ("workspace_radius ", "inertia = 1\nworkspace_radius ", "unknown key `inertia` in [limits]"),
     ] {

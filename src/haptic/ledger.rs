@@ -207,12 +207,14 @@ impl Ledger {
         self.ball(self.latency, period_s, certain, ROUNDINGS)
     }
 
-    /// Takes note of the force sent in this tick.
-    pub fn commit(&mut self, force: &SafeForce) {
+    /// Takes note of the force sent in this tick, of which `carried` holds up the device's own weight: what reaches the hand is
+    /// the rest.
+    pub fn commit(&mut self, force: &SafeForce, carried: &HandForce) {
+        let felt = force.get().without(carried);
         let previous = if self.latency == 0 { self.under_way[0] } else { self.under_way[self.latency - 1] };
-        self.owed[self.latency] = self.rounding_of(force.get(), &previous);
+        self.owed[self.latency] = self.rounding_of(&felt, &previous);
         self.replaced = previous;
-        self.under_way[self.latency] = *force.get();
+        self.under_way[self.latency] = felt;
     }
 
     /// Takes note that the device did not take the force just committed; gives the one before it, which acts on.

@@ -59,6 +59,8 @@ pub struct HapticState {
     client: ClientForce,
     retiring: bool,
     overruns: u32,
+    /// Force that carries the device's own weight.
+    weight: HandForce,
     // 6 account, 7 limit
     ledger: Ledger,
     limiter: Limiter,
@@ -105,6 +107,7 @@ impl HapticState {
             client: ClientForce::NONE,
             retiring: false,
             overruns: 0,
+            weight: HandForce::zero(),
             limiter: Limiter::new(model.limits),
             vigil: Vigil::default(),
             tool: ToolSample::at_rest(pose),
@@ -139,6 +142,11 @@ impl HapticState {
     /// From the next tick on, forces end and every order is refused.
     pub fn retire(&mut self) {
         self.retiring = true;
+    }
+
+    /// The force that carries the device's own weight where it is now, for the next tick to add. What is not finite is none.
+    pub fn carry(&mut self, weight: HandForce) {
+        self.weight = if weight.is_finite() { weight } else { HandForce::zero() };
     }
 
     /// What the parameters may be set to.
@@ -244,15 +252,17 @@ pub fn tick(
     let budget = state.ledger.budget(tick.period_s);
     // 7 limit
     let budget = model.policy.passivity.then_some(&budget);
-    let safe = if state.gate.gain() > 0.0 {
-        state.limiter.limit(gated, &handle.motion, budget, tick.period_s, &mut faults)
+    // The weight follows the ramp like any force, but does not keep it waiting.
+    let gain = state.gate.gain();
+    let carried = HandForce { force: state.weight.force * gain, torque: state.weight.torque * gain };
+    let safe = if gain > 0.0 {
+        let whole = gated.with(&carried);
+        state.limiter.limit_carrying(whole, &carried, &handle.motion, budget, tick.period_s, &mut faults)
     } else {
         state.limiter.zero()
     };
     let safe = watch(model, state, &handle.motion, &gated, safe, faults, tick);
-    state.ledger.commit(&safe);
-    state.observer.sent(safe.get());
-    state.channels.sent(safe.get());
+    sent(state, &safe, &carried);
     // 8 report
     publish(state, &sample, &handle, tick);
     state.record.wanted = wanted;
@@ -262,6 +272,14 @@ pub fn tick(
     state.record.residual = report.outcome.residual;
     close(state, &safe, tick, faults);
     safe
+}
+
+/// Takes note of the force that goes out: what moves the handle is what the weight leaves of it.
+fn sent(state: &mut HapticState, safe: &SafeForce, carried: &HandForce) {
+    state.ledger.commit(safe, carried);
+    let felt = safe.get().without(carried);
+    state.observer.sent(&felt);
+    state.channels.sent(&felt);
 }
 
 /// Stage 1: the sample, if it can be believed.
@@ -285,7 +303,9 @@ fn believe(
     let reach = model.policy.jump_m_per_s * since_s;
     let way =
         |last: HandSample| sample.pose_device_handle.translation.vector - last.pose_device_handle.translation.vector;
-    if state.last_sample.is_some_and(|last| way(last).norm() > reach) {
+    // Until it is homed a device does not know where it is, and leaps when it learns.
+    let leaps = state.last_sample.is_some_and(|last| !last.homed);
+    if !leaps && state.last_sample.is_some_and(|last| way(last).norm() > reach) {
         faults.set(Faults::DEVICE_INVALID);
         state.silent_ns += period_ns;
         return None;
@@ -293,7 +313,7 @@ fn believe(
     if !model.rotation_sensed {
         sample.pose_device_handle.rotation = Rot::identity();
     }
-    if state.silent_ns > 0 {
+    if state.silent_ns > 0 || leaps && sample.homed {
         state.velocity.reset();
         state.observer.reset();
         (state.silent_ns, state.unseen_ns) = (0, 0);
@@ -314,9 +334,7 @@ fn silent(model: &HapticModel, state: &mut HapticState, tick: &Tick<'_>, faults:
     state.vigil.interrupt();
     state.ledger.observe_nothing(tick.period_s);
     let safe = state.limiter.zero();
-    state.ledger.commit(&safe);
-    state.observer.sent(safe.get());
-    state.channels.sent(safe.get());
+    sent(state, &safe, &HandForce::zero());
     let record = &mut state.record;
     record.wanted = HandForce::zero();
     (record.contacts, record.iterations) = (0, 0);

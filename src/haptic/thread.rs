@@ -16,7 +16,7 @@ use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 
 use super::{HapticModel, HapticState, OrderLinks, TickRecord, Touches, Trip, tick};
-use crate::device::Device;
+use crate::device::{Device, DeviceFault};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::realtime::{
     self, Policy as Scheduling, RealtimeError, RealtimeRequest, RealtimeStatus, SystemClock, sleep_until,
@@ -364,7 +364,12 @@ impl Loop {
         }
         self.links.bring(&mut self.state);
         // 2 the tick
-        let sample = self.device.0.read(now).ok();
+        let read = self.device.0.read(now);
+        if matches!(read, Err(DeviceFault::Silenced)) {
+            self.state.trip(Trip::Silenced);
+        }
+        let sample = read.ok();
+        self.state.carry(self.device.0.weight());
         let force = tick(&self.model, &mut self.state, sample, self.snapshots.read(), now);
         if self.device.0.write(&force, now).is_err() {
             self.state.unheard();

@@ -23,11 +23,13 @@ pub enum Trip {
     Solver,
     /// The simulation published nothing for too long.
     SimulationDown,
+    /// The guardian sent zero force because this process stood still, or nobody guards the device any more.
+    Silenced,
 }
 
 impl Trip {
     /// Every cause, in the order of their codes.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Deadline,
         Self::ForceLimit,
         Self::Passivity,
@@ -36,6 +38,7 @@ impl Trip {
         Self::Halt,
         Self::Solver,
         Self::SimulationDown,
+        Self::Silenced,
     ];
 
     /// Short code, for displays and log files.
@@ -50,6 +53,8 @@ impl Trip {
             Self::Halt => "F06",
             Self::Solver => "F07",
             Self::SimulationDown => "F08",
+            // F09 is the fault of a loop that is no more, and so none of the loop's.
+            Self::Silenced => "F10",
         }
     }
 
@@ -65,6 +70,7 @@ impl Trip {
             Self::Halt => "halt",
             Self::Solver => "solver",
             Self::SimulationDown => "simulation-down",
+            Self::Silenced => "silenced",
         }
     }
 
@@ -80,6 +86,7 @@ impl Trip {
             Self::Halt => "see to the reason for the stop first",
             Self::Solver => "load the scene again; if it happens again, make the scene simpler and report it",
             Self::SimulationDown => "load the scene again; see the log for why the simulation stopped",
+            Self::Silenced => "run `hapticd doctor`; was the program stopped, or the PC asleep?",
         }
     }
 }
@@ -138,8 +145,9 @@ mod tests {
 
     #[test]
     fn every_cause_has_its_own_code_and_name() {
-        for (index, trip) in Trip::ALL.into_iter().enumerate() {
-            assert_eq!(trip.code(), format!("F{:02}", index + 1));
+        // F09 is the fault of a loop that is no more.
+        for (number, trip) in (1..).filter(|number| *number != 9).zip(Trip::ALL) {
+            assert_eq!(trip.code(), format!("F{number:02}"));
             assert!(Trip::ALL.iter().filter(|other| other.name() == trip.name()).count() == 1);
             assert!(!trip.remedy().is_empty());
         }

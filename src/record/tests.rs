@@ -64,7 +64,7 @@ fn tick(index: u64, mut draw: impl FnMut() -> f64) -> TickRecord {
         compute_ns: index % 90,
         faults: Faults::from_names(Faults::ALL.iter().skip(index as usize % 17).take(2).map(|(_, name)| *name)),
         state: [State::Disabled, State::Enabled, State::Paused, State::Fault][index as usize % 4],
-        cause: crate::haptic::Trip::ALL.get(index as usize % 9).copied(),
+        cause: crate::haptic::Trip::ALL.get(index as usize % 10).copied(),
         homed: index.is_multiple_of(2),
         buttons: u32::MAX - index as u32,
         gain: draw(),

@@ -16,7 +16,7 @@ const SCENES: [(&str, &str); 5] = [
     ("peg_in_hole", include_str!("../../scenes/peg_in_hole.toml")),
 ];
 
-const DEVICES: [(&str, &str); 8] = [
+const DEVICES: [(&str, &str); 9] = [
     ("simulated-3dof", include_str!("../../devices/simulated-3dof.toml")),
     ("simulated-6dof", include_str!("../../devices/simulated-6dof.toml")),
     ("novint-falcon", include_str!("../../devices/novint-falcon.toml")),
@@ -25,6 +25,7 @@ const DEVICES: [(&str, &str); 8] = [
     ("woodenhaptics", include_str!("../../devices/woodenhaptics.toml")),
     ("haply-2dof", include_str!("../../devices/haply-2dof.toml")),
     ("hapkit", include_str!("../../devices/hapkit.toml")),
+    ("spacemouse", include_str!("../../devices/spacemouse.toml")),
 ];
 
 /// Why a scene or a device could not be opened.

@@ -1,7 +1,7 @@
 //! Whole scenes: what is read and built from the shipped ones, and what is said about each kind of mistake.
 
 use super::*;
-use crate::device::driver::catalogue::DRIVERS;
+use crate::device::driver::catalogue;
 use crate::device::operator::{Action, Skill, Until};
 use crate::device::{DeviceSpec, PerPart};
 use crate::files::{LoadError, Report, Severity};
@@ -71,7 +71,7 @@ fn every_shipped_scene_builds_on_its_own_device_without_a_warning() {
         let device = open_device(name).expect("it is valid");
         assert!(device.warnings.is_empty());
         let driver = device.value.driver.as_str();
-        assert!(driver == "simulated" || DRIVERS.contains(&driver), "{name}: no driver is called {driver}");
+        assert!(driver == "simulated" || catalogue::driver(driver, None).is_some(), "{name}: none is called {driver}");
     }
 }
 

@@ -11,6 +11,7 @@
 use std::fs::File;
 use std::io;
 use std::io::Write as _;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use thread_priority::{RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy};
 
@@ -53,6 +54,63 @@ pub fn sleep_until(until: MonoNs) {
             return;
         }
     }
+}
+
+/// The kernel's `serial_struct`: what stands before its flags, the flags, and room for more than the rest of it.
+#[repr(C)]
+struct SerialFacts {
+    before: [libc::c_int; 4],
+    flags: libc::c_int,
+    after: [u64; 16],
+}
+
+/// Asks the driver of a serial line to pass received bytes on at once (`ASYNC_LOW_LATENCY`).
+///
+/// # Errors
+/// When the line has no such flag, as a pseudo-terminal, or it may not be set.
+pub fn ask_low_latency(line: BorrowedFd<'_>) -> io::Result<()> {
+    const ASYNC_LOW_LATENCY: libc::c_int = 1 << 13;
+    let mut facts = SerialFacts { before: [0; 4], flags: 0, after: [0; 16] };
+    // SAFETY: the descriptor is open as long as it is borrowed; `facts` is larger than what the kernel writes or reads.
+    let done = unsafe {
+        libc::ioctl(line.as_raw_fd(), libc::TIOCGSERIAL, &raw mut facts) == 0 && {
+            facts.flags |= ASYNC_LOW_LATENCY;
+            libc::ioctl(line.as_raw_fd(), libc::TIOCSSERIAL, &raw const facts) == 0
+        }
+    };
+    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The kernel's `usbdevfs_bulktransfer`.
+#[repr(C)]
+struct BulkTransfer {
+    endpoint: libc::c_uint,
+    length: libc::c_uint,
+    timeout_ms: libc::c_uint,
+    data: *mut libc::c_void,
+}
+
+/// Sends bytes to an endpoint of an open USB device and waits until they are out, at most so many ms. For a process that shares
+/// the device with another: unlike a transfer that is handed in and fetched later, this one cannot be mistaken for the
+/// other's.
+///
+/// # Errors
+/// When the device is gone, does not take them in time, or is none.
+pub fn usb_bulk_out(device: BorrowedFd<'_>, endpoint: u8, bytes: &[u8], timeout_ms: u32) -> io::Result<()> {
+    // `_IOWR('U', 2, struct usbdevfs_bulktransfer)`: both directions, the size, the letter, the number.
+    const BULK: libc::Ioctl =
+        ((3_u64 << 30) | ((size_of::<BulkTransfer>() as u64) << 16) | (0x55 << 8) | 2) as libc::Ioctl;
+    let mut copy = [0_u8; 512];
+    let Some(place) = copy.get_mut(..bytes.len()) else { return Err(io::Error::from(io::ErrorKind::InvalidInput)) };
+    place.copy_from_slice(bytes);
+    // Without the bit of the other direction, so that the kernel only reads.
+    let endpoint = libc::c_uint::from(endpoint & 0x7f);
+    let mut transfer =
+        BulkTransfer { endpoint, length: bytes.len() as libc::c_uint, timeout_ms, data: copy.as_mut_ptr().cast() };
+    // SAFETY: the descriptor is open as long as it is borrowed; `transfer` is what the call takes, and `data` points to `length`
+    // bytes that live until it returns, which it does only when the transfer is over.
+    let sent = unsafe { libc::ioctl(device.as_raw_fd(), BULK, &raw mut transfer) };
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// What a thread asks of the system.

@@ -1,6 +1,6 @@
 //! A wall and a hand, for tests of the haptic tick.
 
-use hapticd::device::{DeviceSpec, HandSample, Limits, Mechanics, PerPart};
+use hapticd::device::{Connection, DeviceSpec, HandSample, Limits, Mechanics, PerPart};
 use hapticd::haptic::{Coupling, HapticModel, LOCAL_SOLVER, Policy, SpringDamper, ToolModel};
 use hapticd::math::{Mapping, Mat3, Pose, Vec3};
 use hapticd::mechanism::pmi::RigidInertia;
@@ -43,6 +43,7 @@ pub(crate) fn device(rate_hz: f64) -> DeviceSpec {
             quantum: part(0.0, 0.0),
             latency_ticks: 0,
         },
+        connection: Connection::default(),
     }
 }
 

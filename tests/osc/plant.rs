@@ -80,6 +80,7 @@ fn dials() -> Vec<Dial> {
 impl FakePlant {
     pub(crate) fn new() -> Self {
         let status = Status {
+            device_state: "ready".into(),
             state: State::Disabled,
             homed: true,
             busy: false,

@@ -174,8 +174,8 @@ fn tidy(directory: &Path) -> io::Result<()> {
     files.iter().take(surplus).try_for_each(fs::remove_file)
 }
 
-/// A moment as `20261116T104530.123Z`. Names of files are the only place where the calendar matters.
-pub(super) fn utc(when: SystemTime) -> String {
+/// A moment as `20261116T104530.123Z`. Names of files and dates of calibrations are the only places where the calendar matters.
+pub(in crate::daemon) fn utc(when: SystemTime) -> String {
     let since = when.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
     let (year, month, day) = date(days);

@@ -5,7 +5,7 @@
 //! ```text
 //!  sockets, signals, systemd ──► service: one loop on one thread   [service] [sockets] [web] [viewer] [notify] [log]
 //!        hub (crate::control) ──► Plant ──► supervisor             [plant] [supervisor] [upkeep] [metrics]
-//!                                             │ one rig: the threads of the scene      [rig] [catalogue]
+//!                                             │ one rig: the threads of the scene      [rig] [device] [catalogue]
 //!                                             │ requests that wait for an answer       [requests] [settings]
 //!                                             │ errands for cold threads               [errands] [recording]
 //!                                             │ faults, and the ticks around them      [faults] [trips] [black_box]
@@ -14,6 +14,7 @@
 
 mod black_box;
 mod catalogue;
+mod device;
 mod errands;
 mod faults;
 mod log;
@@ -27,7 +28,7 @@ mod rig;
 mod service;
 mod settings;
 mod sockets;
-mod state_dir;
+pub(super) mod state_dir;
 mod supervisor;
 mod task;
 mod trips;
@@ -36,6 +37,7 @@ mod viewer;
 mod web;
 
 pub use black_box::COLUMNS as FAULT_DATA_COLUMNS;
+pub(super) use black_box::utc;
 pub use faults::{NOTICES, Notice};
 pub(super) use meter::RateMeter;
 pub use trips::ENDED;
@@ -58,6 +60,8 @@ pub struct RunOptions {
     pub scene: Option<String>,
     /// Device instead of the configuration's.
     pub device: Option<String>,
+    /// Port of the device instead of its file's.
+    pub device_port: Option<PathBuf>,
     /// OSC port instead of the configuration's; 0 for any free one.
     pub port: Option<u16>,
     /// OSCQuery port instead of the configuration's; 0 for any free one.

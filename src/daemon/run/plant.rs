@@ -28,6 +28,7 @@ impl Plant for Supervisor {
             realtime: self.rig.haptic.is_realtime(),
             scene: self.rig.scene.clone(),
             device: self.rig.device.clone(),
+            device_state: self.device_state(),
             nominal_hz: self.rig.model.rate_hz,
             actual_hz: self.ticks.hz(),
             lateness_us: figures.lateness.p999_ns as f64 * 1e-3,
@@ -115,7 +116,7 @@ impl Plant for Supervisor {
             Job::LoadScene(scene) => self.replace_for_client(Plan { scene, ..plan }),
             Job::ReloadScene => self.replace_for_client(plan),
             Job::OpenDevice(device) => self.replace_for_client(Plan { device, ..plan }),
-            Job::Home => self.home(),
+            Job::Home => self.home(SystemClock.now()),
             Job::Acknowledge(id) => self.acknowledge(id),
             Job::RecordStart(name) => self.record(name),
             Job::RecordStop => match self.recording.take() {
@@ -159,7 +160,7 @@ impl Supervisor {
     }
 
     /// An answer that is known at once.
-    fn at_once(&mut self, values: Vec<Value>) -> Ticket {
+    pub(super) fn at_once(&mut self, values: Vec<Value>) -> Ticket {
         let ticket = self.ticket();
         self.news.push(News::Answer(ticket, Ok(values)));
         ticket
@@ -184,18 +185,6 @@ impl Supervisor {
         self.recording.is_opening = true;
         self.errands.record(ticket, options);
         Ok(ticket)
-    }
-
-    /// A device that knows where it is needs no homing; none of the drivers can home one that does not.
-    fn home(&mut self) -> Result<Ticket, Refused> {
-        let wrong = |text: String| Refused { code: Code::WrongState, text };
-        if self.state != State::Disabled {
-            return Err(wrong(format!("only in DISABLED, not in {}", self.state.name())));
-        }
-        if !self.newest.is_some_and(|record| record.homed) {
-            return Err(wrong("the device cannot home by itself; see its manual".into()));
-        }
-        Ok(self.at_once(Vec::new()))
     }
 
     /// Acknowledges a fault, or the oldest. The last one that waits leads to DISABLED, if the haptic thread agrees.

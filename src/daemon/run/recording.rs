@@ -78,6 +78,7 @@ impl Recording {
             News::Task(task) => {
                 json!({ "kind": "phase", "name": task.phase, "goals_met": task.goals_met, "goals": task.goals })
             }
+            News::Device(state) => json!({ "kind": "device", "state": state }),
             News::Answer(..) | News::Set(..) | News::Dials => return,
         };
         self.hand_over();

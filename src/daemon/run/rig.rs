@@ -3,9 +3,11 @@
 //! Thread: built and stopped by cold threads; held by control.
 
 use super::catalogue::{Catalogue, short_name};
+use super::device::{self, Line};
 use crate::daemon::Failure;
 use crate::device::operator::{OperatorOrder, OperatorReport, Skill};
-use crate::device::{DeviceSpec, Operator, STALL_AFTER, SimulatedDevice};
+use crate::device::port::reach;
+use crate::device::{Device, DeviceSpec, Operator, STALL_AFTER, SimulatedDevice};
 use crate::files::{Look, Report};
 use crate::haptic::{
     Desk, HapticError, HapticFigures, HapticModel, HapticSetup, HapticThread, ParameterRange, TickRecord, Trip, orders,
@@ -16,6 +18,7 @@ use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{LatestReader, LatestWriter, RingReader, SceneView, ToolSample, latest, ring};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
+use std::path::PathBuf;
 
 /// Room for records between two polls: 4 s at 1 kHz.
 const RECORDS: usize = 4096;
@@ -23,7 +26,7 @@ const RECORDS: usize = 4096;
 const ORDERS: usize = 64;
 
 /// What a rig is to be.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Plan {
     /// Where names are looked up.
     pub(super) catalogue: Catalogue,
@@ -31,6 +34,12 @@ pub(super) struct Plan {
     pub(super) scene: String,
     /// Device by name or path.
     pub(super) device: String,
+    /// Its port, instead of its file's.
+    pub(super) device_port: Option<PathBuf>,
+    /// Where calibrations are kept, if anywhere.
+    pub(super) state: Option<PathBuf>,
+    /// The line to a real device, if the rig before had one: it goes on without being homed again.
+    pub(super) line: Option<Line>,
     /// Skill of the simulated operator instead of the scene's.
     pub(super) skill: Option<Skill>,
     /// Seed of the simulated operator instead of the scene's.
@@ -83,6 +92,8 @@ pub(super) struct Rig {
     pub(super) materials: MaterialOrder,
     /// See `materials`.
     pub(super) material_writer: LatestWriter<MaterialOrder>,
+    /// The line to a real device.
+    pub(super) line: Option<Line>,
 }
 
 impl Plan {
@@ -98,7 +109,7 @@ impl Plan {
         let built = scene::build(&scene.value, &device.value).map_err(Failure::Report)?;
         log_warnings(&built.warnings);
         let device = device.value;
-        if device.driver != "simulated" {
+        if device.driver != "simulated" && !reach::is_real(&device) {
             let text = format!("no driver `{}` is part of this program; open simulated-6dof", device.driver);
             return Err(Failure::Usage(text));
         }
@@ -115,20 +126,24 @@ impl Plan {
         let (tool_writer, tool) = latest(ToolSample::at_rest(built.haptic.tool.start));
         let (operator_view, screen) = latest(SceneView::empty());
         let (status_writer, status) = latest(SimStatus::empty());
-        let (report_writer, reports) = latest(operator.report());
         let (record_writer, records) = ring(RECORDS);
         let (operator_writer, operator_orders) = latest(OperatorOrder { works: false });
         let materials = MaterialOrder::of(&built.sim, 0);
         let (material_writer, material_orders) = latest(materials);
         let (desk, links) = orders(ORDERS);
-        let device = SimulatedDevice::at(device, operator, seed, built.handle_start)
-            .watching(screen)
-            .reporting(report_writer)
-            .operated_by(operator_orders)
-            .stalling(&std::env::var(STALL_AFTER).unwrap_or_default());
+        let line = reach::is_real(&device).then(|| self.reach(&device)).transpose()?;
+        let (device, reports): (Box<dyn Device>, _) = match &line {
+            Some(line) => (Box::new(device::attach(line, device)), latest(OperatorReport::of_person()).1),
+            None => {
+                let (report_writer, reports) = latest(operator.report());
+                let simulated = SimulatedDevice::at(device, operator, seed, built.handle_start);
+                let simulated = simulated.watching(screen).reporting(report_writer).operated_by(operator_orders);
+                (Box::new(simulated.stalling(&std::env::var(STALL_AFTER).unwrap_or_default())), reports)
+            }
+        };
         let haptic = HapticThread::spawn(HapticSetup {
             model: built.haptic,
-            device: Box::new(device),
+            device,
             snapshots,
             orders: links.orders,
             answers: links.answers,
@@ -167,7 +182,15 @@ impl Plan {
             operator: operator_writer,
             materials,
             material_writer,
+            line,
         })
+    }
+
+    /// The line to a real device: the one there is if it leads to the same, else a new one.
+    fn reach(&self, device: &DeviceSpec) -> Result<Line, Failure> {
+        let known = self.line.as_ref().filter(|line| device::leads_to(line, device));
+        let open = || device::open(device, self.device_port.as_deref(), &self.realtime, self.state.clone());
+        known.map_or_else(open, |line| Ok(line.clone()))
     }
 }
 

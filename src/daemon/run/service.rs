@@ -47,7 +47,7 @@ pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
         Failure::Haptic(HapticError::RealtimeDenied(why)) => Failure::NoRealtime(why),
         other => other,
     })?;
-    let state_dir = state_dir::find(&config, |name| std::env::var_os(name));
+    let state_dir = state_dir::of(&config);
     let plant = Supervisor::new(plan, rig, state_dir);
     tracing::info!("hapticd {}: {}", env!("CARGO_PKG_VERSION"), plant.description());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -67,6 +67,9 @@ fn plan(config: &Config, options: &RunOptions) -> Plan {
         catalogue: catalogue(config),
         scene: config.scene.clone(),
         device: config.device.clone(),
+        device_port: options.device_port.clone(),
+        state: state_dir::of(config),
+        line: None,
         skill: None,
         seed: None,
         realtime: RealtimeRequest {

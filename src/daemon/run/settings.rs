@@ -26,6 +26,10 @@ pub(super) fn dials(rig: &Rig, works: bool) -> Vec<Dial> {
         add(Setting::Friction(material.name.clone()), material.friction, MaterialOrder::FRICTION);
         add(Setting::Restitution(material.name.clone()), material.restitution, MaterialOrder::RESTITUTION);
     }
+    if rig.line.is_some() {
+        // A person holds the device.
+        return dials;
+    }
     let words = Skill::ALL.map(Skill::name).to_vec();
     let seed = Value::Int(i32::try_from(rig.seed).unwrap_or(i32::MAX));
     dials.extend([

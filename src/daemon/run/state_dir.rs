@@ -1,4 +1,4 @@
-//! Where the daemon keeps what it writes: fault data and recordings.
+//! Where the daemon keeps what it writes: fault data, recordings and calibrations.
 //!
 //! Thread: cold.
 
@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The directory by configuration, by systemd, by the desktop's rules, in that order; `None` when nobody says.
-pub(super) fn find(config: &Config, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+fn find(config: &Config, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let filled = |name: &str| variable(name).filter(|value| !value.is_empty());
     // systemd joins several by colons; the unit names one.
     let systemd = filled("STATE_DIRECTORY").map(|all| match all.to_str().and_then(|text| text.split_once(':')) {
@@ -17,6 +17,16 @@ pub(super) fn find(config: &Config, variable: impl Fn(&str) -> Option<OsString>)
     let own = || filled("XDG_STATE_HOME").map(|home| PathBuf::from(home).join("hapticd"));
     let home = || filled("HOME").map(|home| PathBuf::from(home).join(".local/state/hapticd"));
     config.state.clone().or(systemd).or_else(own).or_else(home)
+}
+
+/// The directory of this configuration in this process's environment.
+pub(in crate::daemon) fn of(config: &Config) -> Option<PathBuf> {
+    find(config, |name| std::env::var_os(name))
+}
+
+/// The directory where no configuration says otherwise.
+pub(in crate::daemon) fn of_this_user() -> Option<PathBuf> {
+    of(&Config::default())
 }
 
 #[cfg(test)]

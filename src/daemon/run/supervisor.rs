@@ -7,6 +7,7 @@
 
 use super::black_box::{BlackBox, Capture};
 use super::catalogue::Catalogue;
+use super::device::Homing;
 use super::errands::Errands;
 use super::faults::{FaultBook, Latch};
 use super::meter::RateMeter;
@@ -19,6 +20,7 @@ use super::trips::{self, Reason};
 use crate::control::plant::{Dial, FaultEntry, News, Priority, Setting, Ticket, Value};
 use crate::control::trail::Trail;
 use crate::daemon::portrait::portrait;
+use crate::device::port::LinkState;
 use crate::haptic::{HapticError, HapticFigures, Heartbeat, TickRecord, Touches};
 use crate::record::Recorder;
 use crate::shared::lifecycle::State;
@@ -60,6 +62,10 @@ pub(super) struct Supervisor {
     loop_ended: bool,
     /// A simulation that ended has been started anew since the state was last left.
     pub(super) mended: bool,
+    /// How the real device stood when it was last told.
+    pub(super) device_told: Option<LinkState>,
+    /// Who waits for it to be homed.
+    pub(super) homing: Option<Homing>,
     /// The simulated operator may work, and was told to.
     pub(super) works: bool,
     pub(super) working: bool,
@@ -94,6 +100,8 @@ impl Supervisor {
             batch: Vec::new(),
             loop_ended: false,
             mended: false,
+            device_told: None,
+            homing: None,
             works: true,
             working: false,
             plan,
@@ -110,6 +118,7 @@ impl Supervisor {
             self.take_over(done);
         }
         self.look_after_threads(now);
+        self.look_after_device(now);
         self.guide_operator();
         self.measure(now);
         self.news.iter().for_each(|item| self.recording.news(item));
@@ -178,6 +187,9 @@ impl Supervisor {
 
     /// Puts `rig` in the place of the rig in use, which is given back. In FAULT that state is kept.
     pub(super) fn adopt(&mut self, plan: Plan, rig: Rig) -> Rig {
+        if let Some(homing) = self.homing.take() {
+            self.news.push(News::Answer(homing.ticket(), Err(busy("the device was changed meanwhile; ask again"))));
+        }
         for request in self.requests.abandon() {
             self.news.push(News::Answer(request.ticket, Err(busy("the scene was changed meanwhile; ask again"))));
         }

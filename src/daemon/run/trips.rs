@@ -61,6 +61,9 @@ fn sentence(trip: Trip, record: &TickRecord, model: &HapticModel, worst_ns: u64)
         }
         Trip::Halt => "Stopped.".into(),
         Trip::Solver => "The contact solver returned a force that is no number.".into(),
+        Trip::Silenced => {
+            "The guardian put the device to zero force, for the daemon stood still, or it has ended.".into()
+        }
         Trip::SimulationDown => {
             format!("The simulation has published nothing for {:.0} ms.", record.snapshot_age_ns as f64 * 1e-6)
         }

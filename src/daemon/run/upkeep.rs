@@ -32,6 +32,7 @@ impl Supervisor {
             let text = format!("only in DISABLED, not in {}; {}", self.state.name(), way_to_disabled(self.state));
             return Err(Refused { code: Code::WrongState, text });
         }
+        plan.line.clone_from(&self.rig.line);
         plan.born_tripped = self.newest.filter(|_| mends).and_then(|record| record.cause);
         self.errands.build(Building { ticket, plan });
         Ok(())
@@ -102,7 +103,7 @@ impl Supervisor {
         if latched && plan.born_tripped.is_none() {
             rig.haptic.halt_switch().throw();
         }
-        let former = self.adopt(Plan { born_tripped: None, ..plan }, rig);
+        let former = self.adopt(Plan { born_tripped: None, line: None, ..plan }, rig);
         self.errands.dismiss(former);
         tracing::info!(scene = self.rig.scene, device = self.rig.device, "loaded {}", self.description());
         self.news.push(News::Dials);

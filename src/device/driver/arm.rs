@@ -11,7 +11,7 @@
 //! ```
 
 use super::plausible::Plausible;
-use super::{Family, Heard, HomingGuide, MS, Progress, Reading, fitted, put};
+use super::{Family, Heard, HomingGuide, MS, Progress, Reading, Trim, fitted, put};
 use crate::device::kinematics::{
     Arm, ArmLinks, Guard, Jacobian, Joints, Kinematics, Mount, PolhemLinkage, dexterity, force_of_torques,
 };
@@ -149,6 +149,17 @@ impl ArmCalibration {
             mount: Mount { rotation: Rot::identity(), origin },
             guard: Guard { none_below: 0.05, whole_above: 0.15 },
         }
+    }
+
+    /// The same for a unit that differs so.
+    #[must_use]
+    pub fn trimmed(mut self, trim: &Trim) -> Self {
+        for (encoder, angle) in trim.origin_rad.iter().enumerate() {
+            // Some hundred counts at most.
+            self.rest_counts[encoder] += (angle / TAU * self.counts_per_turn[encoder]).round() as i32;
+        }
+        self.torque_per_ampere = self.torque_per_ampere.map(|torque| torque * trim.force_scale);
+        self
     }
 
     /// Joint angles at these counts, rad.

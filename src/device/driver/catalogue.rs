@@ -4,11 +4,12 @@
 
 use super::{
     ArmCalibration, ArmFamily, Driver, FalconCalibration, FalconFamily, HapkitCalibration, HapkitFamily,
-    HaplyCalibration, HaplyFamily, Host, SpaceMouseFamily, SpaceMouseScale,
+    HaplyCalibration, HaplyFamily, Host, SpaceMouseFamily, SpaceMouseScale, Trim,
 };
-use crate::device::emulator::{ArmFirmware, Emulator, FalconFirmware, HapkitFirmware, HaplyFirmware, SpaceMouse};
+use crate::device::emulator::{
+    ArmFirmware, Emulated, Emulator, FalconFirmware, HapkitFirmware, HaplyFirmware, SpaceMouse,
+};
 use crate::device::kinematics::FalconLegs;
-use crate::device::wire::ByteEnd;
 use crate::device::wire::arm::{ArmFrames, ArmHid, ArmText, ArmWire};
 use crate::math::Vec3;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub const DRIVERS: [&str; 9] = [
     "haply-2dof",
     "hapkit",
 ];
-/// The word for a SpaceMouse. It gives no force, so that no device file has it.
+/// The word for a SpaceMouse, which gives no force.
 pub const SPACEMOUSE: &str = "spacemouse";
 
 /// A driver that can go to its I/O thread.
@@ -33,28 +34,44 @@ pub const SPACEMOUSE: &str = "spacemouse";
 pub type AnyDriver = Box<dyn Driver + Send>;
 /// An emulated device that can go to a thread.
 #[expect(clippy::disallowed_types, reason = "made before the first tick")]
-pub type AnyDevice = Box<dyn ByteEnd + Send>;
+pub type AnyDevice = Box<dyn Emulated + Send>;
 
-/// The driver of this word; `firmware` is the user's image for a Falcon.
+/// The driver of this word for a unit as its kind is by design; `firmware` is the user's image for a Falcon.
+#[must_use]
+pub fn driver(word: &str, firmware: Option<Arc<[u8]>>) -> Option<AnyDriver> {
+    trimmed_driver(word, firmware, &Trim::default())
+}
+
+/// The same for a unit that differs so.
 #[must_use]
 #[expect(clippy::disallowed_types, reason = "made before the first tick")]
-pub fn driver(word: &str, firmware: Option<Arc<[u8]>>) -> Option<AnyDriver> {
+pub fn trimmed_driver(word: &str, firmware: Option<Arc<[u8]>>, trim: &Trim) -> Option<AnyDriver> {
     fn arm<W: ArmWire + Send + 'static>(calibration: ArmCalibration) -> AnyDriver {
         Box::new(Host::new(ArmFamily::<W>::new(calibration)))
     }
+    let wooden = || ArmCalibration::woodenhaptics().trimmed(trim);
     Some(match word {
-        "falcon" => Box::new(Host::new(FalconFamily::new(FalconCalibration::default(), firmware))),
-        "polhem" => arm::<ArmText>(ArmCalibration::polhem()),
-        "vintage" => arm::<ArmText>(ArmCalibration::vintage()),
-        "woodenhaptics" => arm::<ArmText>(ArmCalibration::woodenhaptics()),
-        "woodenhaptics-frames" => arm::<ArmFrames>(ArmCalibration::woodenhaptics()),
-        "woodenhaptics-mbed" => arm::<ArmHid<14>>(ArmCalibration::woodenhaptics()),
-        "woodenhaptics-teensy" => arm::<ArmHid<64>>(ArmCalibration::woodenhaptics()),
-        "haply-2dof" => Box::new(Host::new(HaplyFamily::new(HaplyCalibration::default()))),
-        "hapkit" => Box::new(Host::new(HapkitFamily::new(HapkitCalibration::default()))),
+        "falcon" => Box::new(Host::new(FalconFamily::new(FalconCalibration::default().trimmed(trim), firmware))),
+        "polhem" => arm::<ArmText>(ArmCalibration::polhem().trimmed(trim)),
+        "vintage" => arm::<ArmText>(ArmCalibration::vintage().trimmed(trim)),
+        "woodenhaptics" => arm::<ArmText>(wooden()),
+        "woodenhaptics-frames" => arm::<ArmFrames>(wooden()),
+        "woodenhaptics-mbed" => arm::<ArmHid<14>>(wooden()),
+        "woodenhaptics-teensy" => arm::<ArmHid<64>>(wooden()),
+        "haply-2dof" => Box::new(Host::new(HaplyFamily::new(HaplyCalibration::default().trimmed(trim)))),
+        "hapkit" => Box::new(Host::new(HapkitFamily::new(HapkitCalibration::default().trimmed(trim)))),
         SPACEMOUSE => Box::new(Host::new(SpaceMouseFamily::new(SpaceMouseScale::default()))),
         _ => return None,
     })
+}
+
+/// An emulated Falcon as it is after power-up: it needs an image of this length, and its counters begin anywhere.
+#[must_use]
+#[expect(clippy::disallowed_types, reason = "made before the first tick")]
+pub fn emulated_falcon(image_length: usize, counters: [i32; 3]) -> Option<AnyDevice> {
+    let mount = FalconCalibration::default().mount;
+    let firmware = FalconFirmware::new(image_length, counters);
+    Some(Box::new(Emulator::new(firmware, FalconLegs, mount, 0.15, &Vec3::zeros())?))
 }
 
 /// An emulated device for the driver of this word, its handle at rest.
@@ -63,14 +80,10 @@ pub fn driver(word: &str, firmware: Option<Arc<[u8]>>) -> Option<AnyDriver> {
 pub fn emulated(word: &str) -> Option<AnyDevice> {
     fn arm<W: ArmWire + Send + 'static>(truth: ArmCalibration, model: i32) -> Option<AnyDevice> {
         let firmware = ArmFirmware::<W>::new(truth, model);
-        Some(Box::new(Emulator::new(firmware, truth.mechanism, truth.mount, 0.2, &truth.rest()?)?))
+        Some(Box::new(Emulator::new(firmware, truth.mechanism, truth.mount, 0.2, &truth.rest()?)?.heavy()))
     }
     match word {
-        "falcon" => {
-            let mount = FalconCalibration::default().mount;
-            let firmware = FalconFirmware::new(0, [0; 3]);
-            Some(Box::new(Emulator::new(firmware, FalconLegs, mount, 0.15, &Vec3::zeros())?))
-        }
+        "falcon" => emulated_falcon(0, [0; 3]),
         "polhem" => arm::<ArmText>(ArmCalibration::polhem(), 1),
         "vintage" => arm::<ArmText>(ArmCalibration::vintage(), 2),
         "woodenhaptics" => arm::<ArmText>(ArmCalibration::woodenhaptics(), 3),

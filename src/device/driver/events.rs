@@ -36,6 +36,27 @@ pub enum DriverEventKind {
     DeviceError(i32),
 }
 
+impl DriverEventKind {
+    /// For people.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Started => "it answers",
+            Self::StartFailed => "it could not be started; look at power, cable and firmware",
+            Self::Homed => "it is homed",
+            Self::ButtonDown(_) => "a button went down",
+            Self::ButtonUp(_) => "a button came up",
+            Self::Silent => "it has stopped answering; zero force is sent",
+            Self::Back => "it answers again",
+            Self::Restarting => "it has been silent for long: it is started anew and must be homed again",
+            Self::CommandExpired => "no new force came in time; zero force is sent",
+            Self::OutsideWorkspace => "its joints are where the mechanism cannot be; home it again",
+            Self::NearSingular => "it is near the edge of what its mechanism can do; the force fades",
+            Self::DeviceError(_) => "it reports trouble of its own",
+        }
+    }
+}
+
 /// An event and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriverEvent {

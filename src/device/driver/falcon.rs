@@ -11,7 +11,7 @@
 //! started. The echo of every byte is the only checksum there is, so each is compared.
 
 use super::plausible::Plausible;
-use super::{Family, Heard, HomingGuide, MS, Progress, Reading, fitted, put};
+use super::{Family, Heard, HomingGuide, MS, Progress, Reading, Trim, fitted, put};
 use crate::device::kinematics::{FalconLegs, Guard, Joints, Kinematics, Mount, dexterity};
 use crate::device::wire::falcon::{
     Answer, BOOT_CHUNK, BOOT_HELLO, BOOT_HELLO_ANSWER, BOOT_LOAD, Command, Lamps, MOTOR_MAX, Reader,
@@ -63,6 +63,19 @@ impl Default for FalconCalibration {
         let mount = Mount { rotation: Rot::from_matrix(&axes), origin: Vec3::new(0.0, 0.0, 0.125) };
         let guard = Guard { none_below: 0.05, whole_above: 0.15 };
         Self { command_per_torque: 10_000.0, encoder_origin: [0; 3], mount, guard }
+    }
+}
+
+impl FalconCalibration {
+    /// The same for a unit that differs so.
+    #[must_use]
+    pub fn trimmed(mut self, trim: &Trim) -> Self {
+        for (count, angle) in self.encoder_origin.iter_mut().zip(trim.origin_rad) {
+            // Some hundred counts at most.
+            *count += (angle / ANGLE_PER_COUNT).round() as i32;
+        }
+        self.command_per_torque /= trim.force_scale;
+        self
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Thread: device I/O.
 
-use super::{Family, Heard, HomingGuide, MS, Progress, Reading, put};
+use super::{Family, Heard, HomingGuide, MS, Progress, Reading, Trim, put};
 use crate::device::kinematics::{Joints, Kinematics, Mount, Sector};
 use crate::device::wire::Outbox;
 use crate::device::wire::hapkit::{ANSWER, HapkitAnswer, HapkitCommand, HapkitReader};
@@ -24,6 +24,10 @@ pub struct HapkitCalibration {
     pub sector: Sector,
     /// Largest torque of the motor, N·m.
     pub torque_max_nm: f64,
+    /// Torque it gives over the torque it is told to.
+    pub torque_scale: f64,
+    /// Angle of the sector in the rest position, rad.
+    pub rest_rad: f64,
     /// Axes: the handle moves to the operator's right.
     pub mount: Mount,
 }
@@ -32,7 +36,17 @@ impl Default for HapkitCalibration {
     fn default() -> Self {
         let axes = Mat3::new(0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0);
         let mount = Mount { rotation: Rot::from_matrix(&axes), origin: Vec3::zeros() };
-        Self { sector: Sector::HAPKIT, torque_max_nm: 0.0146, mount }
+        Self { sector: Sector::HAPKIT, torque_max_nm: 0.0146, torque_scale: 1.0, rest_rad: 0.0, mount }
+    }
+}
+
+impl HapkitCalibration {
+    /// The same for a unit that differs so.
+    #[must_use]
+    pub fn trimmed(mut self, trim: &Trim) -> Self {
+        self.rest_rad += trim.origin_rad[0];
+        self.torque_scale *= trim.force_scale;
+        self
     }
 }
 
@@ -68,7 +82,7 @@ impl HapkitFamily {
     fn read(&mut self, answer: &HapkitAnswer) -> Reading {
         // A board that has lost power has lost its zero.
         self.homed &= answer.zeroed;
-        let joints = Joints::<1>::new(f64::from(answer.angle_urad) * 1e-6);
+        let joints = Joints::<1>::new(f64::from(answer.angle_urad) * 1e-6 + self.calibration.rest_rad);
         let position = self.calibration.sector.forward(&joints);
         self.joints = position.map(|_| joints);
         let pose = position.map(|at| Pose::from_parts(self.calibration.mount.to_device(&at).into(), Rot::identity()));
@@ -116,10 +130,10 @@ impl Family for HapkitFamily {
     // 6. A force to a command: to the mechanism's axes, to joint torques, to what the motors can do.
 
     fn request(&mut self, force: &SafeForce, out: &mut Outbox) {
-        let HapkitCalibration { sector, torque_max_nm, mount } = self.calibration;
+        let HapkitCalibration { sector, torque_max_nm, torque_scale, mount, .. } = self.calibration;
         let wanted = mount.direction_from_device(&force.get().force) * self.share();
         let torque = self.joints.and_then(|joints| sector.statics(&joints, &wanted)).map_or(0.0, |torque| torque[0]);
-        let motor = (torque / sector.ratio()).clamp(-torque_max_nm, torque_max_nm);
+        let motor = (torque / (sector.ratio() * torque_scale)).clamp(-torque_max_nm, torque_max_nm);
         self.send(&HapkitCommand::torque(motor), out);
     }
 

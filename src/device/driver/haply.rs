@@ -7,7 +7,7 @@
 //! virtual work. The firmware has no watchdog: a transport must send the silence bytes when it stops.
 
 use super::plausible::Plausible;
-use super::{Family, Heard, HomingGuide, MS, Progress, Reading, fitted, put};
+use super::{Family, Heard, HomingGuide, MS, Progress, Reading, Trim, fitted, put};
 use crate::device::kinematics::{Guard, Jacobian, Joints, Kinematics, Mount, Pantograph, dexterity};
 use crate::device::wire::Outbox;
 use crate::device::wire::haply::{HaplyAnswer, HaplyCommand, HaplyReader, HaplySetup};
@@ -31,6 +31,8 @@ pub struct HaplyCalibration {
     pub setup: HaplySetup,
     /// Largest torque of a motor, N·m.
     pub torque_max_nm: f64,
+    /// Torque it gives over the torque it is told to.
+    pub torque_scale: f64,
     /// Middle of the workspace and axes.
     pub mount: Mount,
     /// Where force fades.
@@ -46,6 +48,7 @@ impl Default for HaplyCalibration {
             board: 5,
             setup: HaplySetup::PANTOGRAPH,
             torque_max_nm: 0.123,
+            torque_scale: 1.0,
             mount: Mount { rotation: Rot::from_matrix(&axes), origin: Vec3::new(0.01, 0.075, 0.0) },
             guard: Guard { none_below: 0.05, whole_above: 0.15 },
         }
@@ -53,6 +56,17 @@ impl Default for HaplyCalibration {
 }
 
 impl HaplyCalibration {
+    /// The same for a unit that differs so.
+    #[must_use]
+    pub fn trimmed(mut self, trim: &Trim) -> Self {
+        for (offset, angle) in self.setup.offset_deg.iter_mut().zip(trim.origin_rad) {
+            // The board computes in 32 bits.
+            *offset += angle.to_degrees() as f32;
+        }
+        self.torque_scale *= trim.force_scale;
+        self
+    }
+
     /// Where the handle rests, in the device's base frame.
     #[must_use]
     pub fn rest(&self) -> Option<Vec3> {
@@ -128,6 +142,10 @@ impl Family for HaplyFamily {
             self.tries = 0;
             return Progress::Failed;
         }
+        if self.tries % 2 == 1 {
+            // A board that has heard a part of a command is out of step by one byte: every command has an even number.
+            out.push(&[0]);
+        }
         self.send(&HaplyCommand::Reset, out);
         self.send(&HaplyCommand::Setup(self.calibration.setup), out);
         self.request(&SafeForce::zero(), out);
@@ -154,7 +172,8 @@ impl Family for HaplyFamily {
         let calibration = &self.calibration;
         let wanted = calibration.mount.direction_from_device(&force.get().force) * self.share();
         let torques = self.jacobian.map_or_else(Joints::zeros, |jacobian| jacobian.transpose() * wanted);
-        let fitted = fitted([torques[0], torques[1]], calibration.torque_max_nm);
+        let told = [torques[0], torques[1]].map(|torque| torque / calibration.torque_scale);
+        let fitted = fitted(told, calibration.torque_max_nm);
         // Bounded by the motors: fits a 32-bit float.
         self.send(&HaplyCommand::Torques(fitted.map(|torque| torque as f32)), out);
     }
@@ -173,7 +192,7 @@ impl Family for HaplyFamily {
     }
 
     fn silence(&self, out: &mut [u8]) -> usize {
-        put(HaplyCommand::Torques([0.0; 2]).encode(self.calibration.board).as_bytes(), out)
+        put(HaplyCommand::last_words(self.calibration.board).as_bytes(), out)
     }
 
     fn share(&self) -> f64 {

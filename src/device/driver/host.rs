@@ -39,6 +39,8 @@ pub struct Host<F> {
     /// The newest command, and whether it has not been sent yet.
     command: Option<(SafeForce, MonoNs)>,
     fresh: bool,
+    /// The handle is in its rest position; the device is told when no answer is under way that knows nothing of it.
+    confirming: bool,
     /// When the request under way was sent.
     asked: Option<MonoNs>,
     last_request: MonoNs,
@@ -63,6 +65,7 @@ impl<F: Family> Host<F> {
             outbox: Outbox::default(),
             command: None,
             fresh: false,
+            confirming: false,
             asked: None,
             last_request: start,
             last_answer: start,
@@ -150,6 +153,7 @@ impl<F: Family> Host<F> {
         self.outbox.clear();
         self.phase = Phase::Starting;
         (self.asked, self.sample, self.command, self.fresh) = (None, None, None, false);
+        self.confirming = false;
         self.said = Said::default();
         self.facts.restarts += 1;
     }
@@ -203,6 +207,10 @@ impl<F: Family> Host<F> {
         }
         if unheard >= F::TIMING.silent_ns {
             self.say_once(true, |said| &mut said.silent, DriverEventKind::Silent);
+        }
+        if self.confirming && self.asked.is_none() && self.outbox.is_empty() {
+            self.confirming = false;
+            self.family.confirm_home(&mut self.outbox);
         }
         let due = self.fresh || self.now.since(self.last_request) >= F::TIMING.poll_ns || self.facts.requests == 0;
         if self.asked.is_none() && self.outbox.is_empty() && due {
@@ -279,7 +287,8 @@ impl<F: Family> Driver for Host<F> {
     fn confirm_home(&mut self, now: MonoNs) {
         self.now = self.now.max(now);
         if self.phase == Phase::Running {
-            self.family.confirm_home(&mut self.outbox);
+            self.confirming = true;
+            self.step();
         }
     }
 

@@ -19,6 +19,7 @@ mod plausible;
 mod spacemouse;
 #[cfg(test)]
 mod tests;
+mod trim;
 
 pub use arm::{ArmCalibration, ArmFamily, ArmMechanism};
 pub use events::{DriverEvent, DriverEventKind};
@@ -27,6 +28,7 @@ pub use hapkit::{HapkitCalibration, HapkitFamily};
 pub use haply::{HaplyCalibration, HaplyFamily};
 pub use host::Host;
 pub use spacemouse::{SpaceMouseFamily, SpaceMouseScale};
+pub use trim::{TRIM_ENCODERS, TRIM_FORCE, TRIM_ORIGIN_MAX_RAD, Trim};
 
 use super::wire::{ByteEnd, Outbox};
 use super::{HandForce, HandSample, SafeForce};

@@ -87,7 +87,7 @@ impl Line {
     }
 
     /// Puts an answer on the line.
-    fn send(&mut self, bytes: &[u8], now: MonoNs) {
+    pub fn send(&mut self, bytes: &[u8], now: MonoNs) {
         if self.cut || bytes.is_empty() {
             return;
         }
@@ -124,8 +124,8 @@ impl Line {
         }
     }
 
-    /// Takes the oldest message that is due into `out`.
-    fn receive(&mut self, out: &mut [u8; MESSAGE_MAX], now: MonoNs) -> usize {
+    /// Takes the oldest message that is due into `out`; zero when none is.
+    pub fn receive(&mut self, out: &mut [u8; MESSAGE_MAX], now: MonoNs) -> usize {
         let due = |slot: &&mut Option<Message>| slot.as_ref().is_some_and(|message| message.due <= now);
         let oldest = self.under_way.iter_mut().filter(due).min_by_key(|slot| slot.as_ref().map(|message| message.due));
         match oldest.and_then(Option::take) {

@@ -67,15 +67,52 @@ pub trait Firmware<const N: usize> {
     fn power_cycle(&mut self, senses: &Senses<N>);
 }
 
-/// The hand that holds the handle: a spring and a damper to a place, m, N/m, N·s/m.
+/// The hand that holds the handle: a spring and a damper to a place that may move, and a force besides; in SI units and the
+/// device's base frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hand {
-    /// Where it wants the handle, in the device's base frame.
+    /// Where it wants the handle.
     pub target: Vec3,
+    /// How fast that place moves.
+    pub velocity: Vec3,
+    /// Its own force.
+    pub push: Vec3,
     /// Its spring.
     pub stiffness: f64,
     /// Its damper.
     pub damping: f64,
+    /// What it adds to the mass of the handle.
+    pub mass_kg: f64,
+}
+
+impl Hand {
+    /// A firm hand that keeps the handle at `target`.
+    #[must_use]
+    pub fn at(target: Vec3) -> Self {
+        let still = Vec3::zeros();
+        Self { target, velocity: still, push: still, stiffness: 1000.0, damping: 20.0, mass_kg: 0.0 }
+    }
+}
+
+/// An emulated device of any kind, as whoever plays it sees it.
+pub trait Emulated: ByteEnd {
+    /// Holds the handle so from now on.
+    fn hold(&mut self, hand: &Hand);
+
+    /// Gives the handle Coulomb friction, N, and drag, N·s/m.
+    fn resist(&mut self, friction_n: f64, drag: f64);
+
+    /// Presses exactly these buttons.
+    fn press(&mut self, buttons: u32);
+
+    /// Where the handle is, in the device's base frame.
+    fn position(&self) -> Vec3;
+
+    /// The force of the motors at the handle, N, in the device's base frame.
+    fn force(&self) -> Vec3;
+
+    /// Switches it off and on.
+    fn power_cycle(&mut self);
 }
 
 /// A device, with its handle in a hand.
@@ -84,6 +121,9 @@ pub struct Emulator<F, K, const N: usize> {
     kinematics: K,
     mount: Mount,
     axis: AxisModel,
+    mass_kg: f64,
+    /// Its moving parts have weight.
+    heavy: bool,
     hand: Hand,
     position: Vec3,
     velocity: Vec3,
@@ -109,7 +149,9 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
             kinematics,
             mount,
             axis,
-            hand: Hand { target: *start, stiffness: 1000.0, damping: 20.0 },
+            mass_kg,
+            heavy: false,
+            hand: Hand::at(*start),
             position,
             velocity: Vec3::zeros(),
             senses,
@@ -118,6 +160,13 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
             now: None,
             outbox: Outbox::default(),
         })
+    }
+
+    /// Gives its moving parts the weight that the mechanism knows of; the motors or the hand must carry it.
+    #[must_use]
+    pub fn heavy(mut self) -> Self {
+        self.heavy = true;
+        self
     }
 
     /// The hand.
@@ -202,19 +251,24 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
             let at = MonoNs(last.0 + now.since(last) * index / steps);
             let torques = self.firmware.torques(at);
             self.force = self.force_of(&torques).unwrap_or_default();
-            self.step(step_s);
+            let weight = if self.heavy { self.kinematics.weight(&self.senses.joints) } else { Joints::zeros() };
+            let load = self.force_of(&weight).unwrap_or_default();
+            self.step(&(self.force - load), step_s);
         }
         self.now = Some(now);
     }
 
-    fn step(&mut self, step_s: f64) {
+    /// Moves the handle under the force of motors and weight.
+    fn step(&mut self, motor: &Vec3, step_s: f64) {
+        self.axis.inertia = self.mass_kg + self.hand.mass_kg;
         self.axis.stiffness = self.hand.stiffness;
         self.axis.damping = self.hand.damping;
         let target = self.mount.from_device(&self.hand.target);
+        let [push, velocity] = [self.hand.push, self.hand.velocity].map(|way| self.mount.direction_from_device(&way));
         let mut next = self.position;
         for axis in 0..3 {
             let distance = target[axis] - self.position[axis];
-            let drive = AxisDrive { motor: self.force[axis], push: 0.0, distance, target_velocity: 0.0 };
+            let drive = AxisDrive { motor: motor[axis], push: push[axis], distance, target_velocity: velocity[axis] };
             let moved = self.axis.advance(self.velocity[axis], &drive, step_s);
             next[axis] += moved.way;
             self.velocity[axis] = moved.velocity;
@@ -246,6 +300,32 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> ByteEnd for Emulator<F, K
 
     fn line(&mut self, order: LineOrder, _now: MonoNs) {
         self.firmware.line(order);
+    }
+}
+
+impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulated for Emulator<F, K, N> {
+    fn hold(&mut self, hand: &Hand) {
+        self.hand = *hand;
+    }
+
+    fn resist(&mut self, friction_n: f64, drag: f64) {
+        (self.axis.friction, self.axis.drag) = (friction_n, drag);
+    }
+
+    fn press(&mut self, buttons: u32) {
+        Self::press(self, buttons);
+    }
+
+    fn position(&self) -> Vec3 {
+        Self::position(self)
+    }
+
+    fn force(&self) -> Vec3 {
+        Self::force(self)
+    }
+
+    fn power_cycle(&mut self) {
+        Self::power_cycle(self);
     }
 }
 

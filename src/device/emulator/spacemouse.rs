@@ -2,7 +2,9 @@
 //!
 //! Thread: whoever tests or plays the device.
 
-use crate::device::wire::spacemouse::{MouseReport, reported};
+use super::{Emulated, Hand};
+use crate::device::driver::SpaceMouseScale;
+use crate::device::wire::spacemouse::{MouseReport, deflection, reported};
 use crate::device::wire::{ByteEnd, Outbox};
 use crate::math::Vec3;
 use crate::shared::MonoNs;
@@ -93,6 +95,36 @@ impl ByteEnd for SpaceMouse {
 
     fn next_out(&mut self, out: &mut [u8]) -> usize {
         self.outbox.pop(out)
+    }
+}
+
+impl Emulated for SpaceMouse {
+    /// A cap that is pushed as far as the handle of the driver would be from its middle.
+    fn hold(&mut self, hand: &Hand) {
+        let push = hand.target / SpaceMouseScale::default().reach_m;
+        if reported(&push) != self.push {
+            self.deflect(&push, &Vec3::zeros());
+        }
+    }
+
+    /// A cap is never in a hand's way.
+    fn resist(&mut self, _friction_n: f64, _drag: f64) {}
+
+    fn press(&mut self, buttons: u32) {
+        Self::press(self, buttons);
+    }
+
+    fn position(&self) -> Vec3 {
+        deflection(self.push) * SpaceMouseScale::default().reach_m
+    }
+
+    fn force(&self) -> Vec3 {
+        Vec3::zeros()
+    }
+
+    fn power_cycle(&mut self) {
+        self.outbox.clear();
+        (self.lit, self.buttons_told) = (false, 0);
     }
 }
 

@@ -126,6 +126,21 @@ pub struct OperatorReport {
     pub felt_n: f64,
 }
 
+impl OperatorReport {
+    /// Of a person, who reports nothing.
+    #[must_use]
+    pub fn of_person() -> Self {
+        Self {
+            progress: Progress::Running,
+            phase: 0,
+            phase_count: 1,
+            name: Name::new("a person works"),
+            phase_s: 0.0,
+            felt_n: 0.0,
+        }
+    }
+}
+
 /// How the meant motion is made.
 #[derive(Clone, Copy, Debug)]
 enum Plan {

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::device::operator::{Action, HandModel, OperatorOrder, Phase, Progress, Script, Skill, Until};
-use crate::device::{Limiter, Limits, Mechanics, PerPart};
+use crate::device::{Connection, Limiter, Limits, Mechanics, PerPart};
 use crate::math::{Mapping, displacement};
 use crate::shared::{Faults, ManualClock, latest};
 use std::f64::consts::{PI, TAU};
@@ -43,6 +43,7 @@ pub(crate) fn test_spec() -> DeviceSpec {
             quantum: part(10e-6, 1e-4),
             latency_ticks: 0,
         },
+        connection: Connection::default(),
     }
 }
 

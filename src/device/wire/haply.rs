@@ -76,6 +76,21 @@ impl HaplyCommand {
     }
 }
 
+impl HaplyCommand {
+    /// Zero torque for a board that may have heard a part of a command. The protocol has no mark to begin by, so that part is
+    /// filled up with zeros: what is missing of a torque makes it small, and pairs of zeros are resets of a board that is not
+    /// there. One zero more between two commands: whether their number was even or odd, one of the two is understood.
+    #[must_use]
+    pub fn last_words(board: u8) -> Text<64> {
+        let zero = Self::Torques([0.0; MOTORS]).encode(board);
+        let mut out = Text::default();
+        let filler = [0; 1 + 4 * MOTORS];
+        // 9 + 10 + 1 + 10 bytes: fits.
+        let _ = [&filler, zero.as_bytes(), &[0], zero.as_bytes()].into_iter().flatten().all(|&byte| out.push(byte));
+        out
+    }
+}
+
 fn finite(value: f32) -> f32 {
     if value.is_finite() { value } else { 0.0 }
 }

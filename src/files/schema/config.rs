@@ -61,9 +61,10 @@ static PATHS: Keys = Keys {
     keys: &[
         Key::new("scenes", PATH, "\"../scenes\"", "Directory of scenes").or("\"scenes\""),
         Key::new("devices", PATH, "\"../devices\"", "Directory of device files").or("\"devices\""),
-        Key::new("state", PATH, "\"/var/lib/hapticd\"", "Directory for fault data and recordings").optional(
-            "`$STATE_DIRECTORY` if systemd sets it, else `$XDG_STATE_HOME/hapticd`, else `~/.local/state/hapticd`",
-        ),
+        Key::new("state", PATH, "\"/var/lib/hapticd\"", "Directory for fault data, recordings and calibrations")
+            .optional(
+                "`$STATE_DIRECTORY` if systemd sets it, else `$XDG_STATE_HOME/hapticd`, else `~/.local/state/hapticd`",
+            ),
     ],
     choices: &[],
 };

@@ -32,11 +32,13 @@ static ROOT: Keys = Keys {
             Kind::Text("^[a-z0-9-]+$", ANY_LENGTH),
             "\"simulated\"",
             "Part of the program that talks to it, a word of a-z, 0-9 and -: simulated, falcon, polhem, vintage, \
-             woodenhaptics, haply-2dof, hapkit",
+             woodenhaptics, haply-2dof, hapkit, spacemouse; and for older boards of WoodenHaptics and Polhem, by the \
+             generation of their protocol, woodenhaptics-frames, woodenhaptics-mbed, woodenhaptics-teensy",
         ),
         Key::table("capabilities", &CAPABILITIES, "What the device senses and gives"),
         Key::table("limits", &LIMITS, "What it may do to a hand"),
         Key::table("mechanics", &MECHANICS, "How its handle moves"),
+        Key::table("connection", &CONNECTION, "How a real device is reached").optional("its defaults"),
     ],
     choices: &[
         Choice::needing(&[
@@ -82,7 +84,7 @@ static CAPABILITIES: Keys = Keys {
     heading: "[capabilities]",
     about: "What the device senses and gives. Rotation cannot be actuated without being sensed.",
     keys: &[
-        Key::table("position", &POSITION, "Whether it senses position and gives force: it must"),
+        Key::table("position", &POSITION, "Whether it senses position, as it must, and gives force"),
         Key::table("rotation", &ROTATION, "Whether it senses rotation and gives torque"),
         Key::new("buttons", Kind::Integer(0, 32), "2", "Number of buttons").or("0"),
     ],
@@ -91,10 +93,44 @@ static CAPABILITIES: Keys = Keys {
 
 static POSITION: Keys = Keys {
     heading: "position = { … }",
-    about: "hapticd needs a device that senses position and gives force.",
+    about: "hapticd needs a device that senses position. One that gives no force steers a scene without feeling it.",
     keys: &[
         Key::new("sensed", Kind::Only(true), "true", "Position is sensed"),
-        Key::new("actuated", Kind::Only(true), "true", "Force is given"),
+        Key::new("actuated", Kind::Boolean, "true", "Force is given"),
+    ],
+    choices: &[],
+};
+
+static CONNECTION: Keys = Keys {
+    heading: "[connection]",
+    about: "How a real device is reached. Without `port`, the first one connected with the USB identity that the driver knows \
+            is taken; `hapticd devices` lists them. `--port` on the command line comes before all of this.",
+    keys: &[
+        Key::new("port", NOT_BLANK, "\"/dev/ttyACM0\"", "Path of a serial port, a pseudo-terminal or a raw HID node")
+            .optional("it is looked for"),
+        Key::new(
+            "usb",
+            Kind::Text("^[0-9a-fA-F]{4}:[0-9a-fA-F]{4}$", ANY_LENGTH),
+            "\"16c0:0483\"",
+            "USB vendor and product to look for",
+        )
+        .optional("those the driver knows"),
+        Key::new(
+            "serial_number",
+            NOT_BLANK,
+            "\"A50285BI\"",
+            "Serial number of the USB device, where there are several",
+        )
+        .optional("any"),
+        Key::new("baud", Kind::Integer(300, 12_000_000), "115200", "Speed of a serial line; boards with USB ignore it")
+            .optional("115200"),
+        Key::new(
+            "firmware",
+            NOT_BLANK,
+            "\"/var/lib/hapticd/falcon.bin\"",
+            "Firmware that a Falcon needs after power-up",
+        )
+        .optional("none is loaded"),
     ],
     choices: &[],
 };

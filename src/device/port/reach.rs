@@ -1,0 +1,136 @@
+//! From a device file to an open port with a driver on it.
+//!
+//! Thread: cold.
+
+#![expect(clippy::disallowed_types, clippy::disallowed_macros, reason = "opens devices before they are driven")]
+
+use super::find::{self, Bus, Found};
+use super::guarded::{GuardedPort, THIS_PROGRAM};
+use super::hid::HidPort;
+use super::link::Opener;
+use super::serial::{BAUD, SerialPort};
+use super::usb::FtdiPort;
+use super::{OpenFault, Port};
+use crate::device::DeviceSpec;
+use crate::device::driver::Trim;
+use crate::device::driver::catalogue::{self, AnyDriver};
+use crate::device::wire::ftdi::FALCON_USB;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Largest firmware that is read, bytes: far beyond any.
+const FIRMWARE_MAX: u64 = 1 << 20;
+/// How far the guardian's priority is above the loop's.
+const ABOVE: u8 = 5;
+
+/// True when a program part for this device exists and needs a port.
+#[must_use]
+pub fn is_real(spec: &DeviceSpec) -> bool {
+    catalogue::driver(&spec.driver, None).is_some()
+}
+
+/// What opens the device of this file again and again; `port` comes before the file's own.
+#[must_use]
+pub fn opener(spec: &DeviceSpec, port: Option<PathBuf>, keeping: Keeping) -> Opener {
+    let spec = spec.clone();
+    Box::new(move || open(&spec, port.as_deref(), &keeping))
+}
+
+/// How a unit of this serial number and driver differs from its kind, or why that cannot be told.
+pub type Trims = Arc<dyn Fn(&str, &str) -> Result<Trim, String> + Send + Sync>;
+
+/// What a device needs besides its port: someone who guards it, and what is known of the single unit.
+#[derive(Clone)]
+pub struct Keeping {
+    /// hapticd, which guards as well: [`THIS_PROGRAM`].
+    pub program: PathBuf,
+    /// Real-time priority of the guardian; 0 for none.
+    pub priority: u8,
+    /// What calibrations say.
+    pub trims: Trims,
+}
+
+impl Keeping {
+    /// Guarded by this program, at a priority above that of the loop; calibrations as `trims` says.
+    #[must_use]
+    pub fn new(loop_priority: u8, trims: Trims) -> Self {
+        let priority = if loop_priority == 0 { 0 } else { (loop_priority + ABOVE).min(99) };
+        Self { program: PathBuf::from(THIS_PROGRAM), priority, trims }
+    }
+}
+
+/// Opens the device of this file, at `port` if one is given, else where the file says, else where it is found; guarded, and
+/// as its calibration says.
+///
+/// # Errors
+/// [`OpenFault`] says why not, and what to do.
+pub fn open(
+    spec: &DeviceSpec,
+    port: Option<&Path>,
+    keeping: &Keeping,
+) -> Result<(Box<dyn Port>, AnyDriver), OpenFault> {
+    let (port, serial) = open_port(spec, port)?;
+    let trim = serial.map_or_else(|| Ok(Trim::default()), |serial| (keeping.trims)(&serial, &spec.driver));
+    let trim = trim.map_err(|why| OpenFault::Failed { place: spec.model.clone(), why })?;
+    let driver = driver(spec, &trim)?;
+    let port = GuardedPort::around(port, &driver, &keeping.program, keeping.priority, &spec.model)?;
+    Ok((port, driver))
+}
+
+/// The port, and the serial number of what is behind it, if that is known.
+fn open_port(spec: &DeviceSpec, port: Option<&Path>) -> Result<(Box<dyn Port>, Option<String>), OpenFault> {
+    let path = port.map(Path::to_owned).or_else(|| spec.connection.port.as_ref().map(PathBuf::from));
+    let baud = spec.connection.baud.unwrap_or(BAUD);
+    let bus = Bus::of(&spec.driver);
+    if path.is_none() && bus == Bus::Usb {
+        let usb = spec.connection.usb.unwrap_or(FALCON_USB);
+        let port = FtdiPort::open(usb, spec.connection.serial_number.as_deref())?;
+        let serial = port.serial_number().map(str::to_owned);
+        return Ok((Box::new(port), serial));
+    }
+    let (path, serial) = match path {
+        Some(path) => {
+            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+            let found = find::connected().into_iter().find(|one| one.node == real);
+            (path, found.and_then(|one| one.serial_number))
+        }
+        None => look_for(spec, bus).map(|one| (one.node, one.serial_number))?,
+    };
+    let port: Box<dyn Port> = match bus {
+        Bus::Hid => Box::new(HidPort::open(&path)?),
+        Bus::Serial | Bus::Usb => Box::new(SerialPort::open(&path, baud)?),
+    };
+    Ok((port, serial))
+}
+
+/// The first device connected that fits.
+fn look_for(spec: &DeviceSpec, bus: Bus) -> Result<Found, OpenFault> {
+    let connection = &spec.connection;
+    let mut found = find::connected().into_iter().filter(|one| {
+        let numbers = connection.usb.map_or_else(|| find::fits(&spec.driver, bus, one.usb), |usb| usb == one.usb);
+        let serial = connection.serial_number.as_deref();
+        one.bus == bus && numbers && serial.is_none_or(|wanted| one.serial_number.as_deref() == Some(wanted))
+    });
+    let wanted = || {
+        let kind = connection.usb.map_or_else(String::new, |(vendor, product)| format!(" {vendor:04x}:{product:04x}"));
+        format!("any {} port{kind} for the driver `{}`", bus.name(), spec.driver)
+    };
+    found.next().ok_or_else(|| OpenFault::Missing(wanted()))
+}
+
+fn driver(spec: &DeviceSpec, trim: &Trim) -> Result<AnyDriver, OpenFault> {
+    let firmware = match &spec.connection.firmware {
+        None => None,
+        Some(path) => {
+            let failed = |why: String| OpenFault::Failed { place: format!("the firmware {path}"), why };
+            let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+            if !size.is_file() || size.len() > FIRMWARE_MAX {
+                return Err(failed("it is no file of at most 1 MB".into()));
+            }
+            Some(std::fs::read(path).map_err(|error| failed(error.to_string()))?.into())
+        }
+    };
+    let unknown =
+        || OpenFault::Failed { place: spec.model.clone(), why: format!("no driver is called `{}`", spec.driver) };
+    catalogue::trimmed_driver(&spec.driver, firmware, trim).ok_or_else(unknown)
+}

@@ -1,0 +1,136 @@
+//! An emulated device that a thread of the test plays on a pseudo-terminal, with the time at which its force ended.
+
+#![allow(dead_code, reason = "each test uses its own part")]
+
+use crate::wired::{WAY_M, towards_wall};
+use hapticd::device::driver::catalogue;
+use hapticd::device::emulator::Hand;
+use hapticd::device::wire::MESSAGE_MAX;
+use hapticd::math::Vec3;
+use hapticd::shared::realtime::{self, RealtimeRequest, SystemClock};
+use hapticd::shared::{Clock as _, MonoNs};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+pub(crate) fn now() -> MonoNs {
+    SystemClock.now()
+}
+
+/// A line: the device's end, the daemon's, and what the latter is called.
+pub(crate) fn line() -> (OwnedFd, OwnedFd, PathBuf) {
+    let device = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a pseudo-terminal");
+    grantpt(&device).and_then(|()| unlockpt(&device)).expect("its other end");
+    let name = ptsname(&device, Vec::new()).expect("its name");
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let host = rustix::fs::open(&name, flags, Mode::empty()).expect("its other end");
+    let mut settings = tcgetattr(&host).expect("a terminal");
+    settings.make_raw();
+    tcsetattr(&host, OptionalActions::Now, &settings).expect("raw");
+    (device, host, PathBuf::from(name.to_str().expect("ASCII")))
+}
+
+/// How far the hand means to press into the wall, m.
+const PRESS_M: f64 = 0.006;
+
+/// What the thread shows.
+#[derive(Default)]
+struct Shown {
+    stop: AtomicBool,
+    /// The hand presses, or holds the handle in the middle.
+    press: AtomicBool,
+    /// Force at the handle, mN.
+    force_mn: AtomicU64,
+    /// When a message last ended the force, ns; zero: never.
+    ended: AtomicU64,
+}
+
+/// A device in play. Dropping it ends the thread.
+pub(crate) struct Played {
+    pub(crate) path: PathBuf,
+    shown: Arc<Shown>,
+    thread: Option<JoinHandle<()>>,
+    /// Keeps the line alive while nobody has it open.
+    _host: OwnedFd,
+}
+
+impl Played {
+    pub(crate) fn start(word: &'static str) -> Self {
+        let (device, host, path) = line();
+        let shown = Arc::<Shown>::default();
+        let theirs = Arc::clone(&shown);
+        let thread = std::thread::spawn(move || play(word, &device, &theirs));
+        Self { path, shown, thread: Some(thread), _host: host }
+    }
+
+    /// Lets the hand press against the wall, or hold still in the middle.
+    pub(crate) fn press(&self, press: bool) {
+        self.shown.press.store(press, Ordering::Relaxed);
+    }
+
+    pub(crate) fn force_n(&self) -> f64 {
+        self.shown.force_mn.load(Ordering::Acquire) as f64 * 1e-3
+    }
+
+    /// When a message ended the force after `since`, ns after it.
+    pub(crate) fn ended_after(&self, since: u64) -> Option<u64> {
+        let ended = self.shown.ended.load(Ordering::Acquire);
+        (ended > since).then(|| ended - since)
+    }
+}
+
+impl Drop for Played {
+    fn drop(&mut self) {
+        self.shown.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn play(word: &'static str, line: &OwnedFd, shown: &Shown) {
+    // A real device does not wait for the host's idle time.
+    let rights = RealtimeRequest { priority: 84, ..RealtimeRequest::default() };
+    let _rights = realtime::acquire(&rights);
+    let mut device = catalogue::emulated(word).expect("a device");
+    let mut buffer = [0; MESSAGE_MAX];
+    let mut hand = Vec3::zeros();
+    let mut before = now();
+    while !shown.stop.load(Ordering::Relaxed) {
+        let mut polled = [PollFd::from_borrowed_fd(line.as_fd(), PollFlags::IN)];
+        let _ = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 500_000 }));
+        let length = if polled[0].revents().contains(PollFlags::IN) {
+            rustix::io::read(line, &mut buffer).unwrap_or(0)
+        } else {
+            0
+        };
+        let at = now();
+        let pressing = shown.press.load(Ordering::Relaxed);
+        let target = if pressing { towards_wall(word) * (WAY_M + PRESS_M) } else { Vec3::zeros() };
+        let (way, step) = (target - hand, 0.1 * at.since(before) as f64 * 1e-9);
+        hand += way * (step / way.norm().max(step).max(1e-12));
+        before = at;
+        device.hold(&Hand::at(hand));
+        device.feed(&[], at);
+        let pushed = device.force().norm() > 0.0;
+        device.feed(&buffer[..length], at);
+        if pushed && device.force().norm() == 0.0 {
+            shown.ended.store(at.0, Ordering::Release);
+        }
+        shown.force_mn.store((device.force().norm() * 1e3) as u64, Ordering::Release);
+        loop {
+            let length = device.next_out(&mut buffer);
+            if length == 0 {
+                break;
+            }
+            // A host that does not read loses what the line cannot hold, as on a real line.
+            let _ = rustix::io::write(line, &buffer[..length]);
+        }
+    }
+}
