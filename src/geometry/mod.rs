@@ -8,6 +8,7 @@
 //!  Shape      the primitives, each in its own file                        [shape]
 //!  mass       mass, centre and inertia for a density, in closed form      [mass]
 //!  mesh       triangle meshes: files, checks, mass, exact distance        [mesh]
+//!  tet        tetrahedral meshes: files, checks, surface, where a point lies  [tet]
 //!  parts      threads, pegs and bores from their dimensions               [parts]
 //! ```
 //!
@@ -26,6 +27,7 @@ pub mod parts;
 mod shape;
 mod sphere;
 mod surface;
+pub mod tet;
 
 pub use bore::Bore;
 pub use capsule::Capsule;
