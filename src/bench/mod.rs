@@ -6,7 +6,10 @@
 //! puts [`Record`]s into the [`Report`], which prints them as JSON lines or as a table. Rules: percentiles and maximum
 //! rather than means, ratios rather than times, and a peer runs in the same run, taking turns with ours.
 
+pub mod compliance;
 mod cyclictest;
+pub mod fem;
+mod fem_rig;
 pub mod jitter;
 mod load;
 pub mod passivity;
@@ -119,6 +122,16 @@ pub const SUITES: &[Suite] = &[
         name: "solver",
         about: "contact problems of up to 32 contacts and a million to one in mass, beside projected Gauss–Seidel",
         run: solver::run,
+    },
+    Suite {
+        name: "fem",
+        about: "steps of deformable bodies of 440 to 1,600 nodes, free and with up to 450 rows of contact",
+        run: fem::run,
+    },
+    Suite {
+        name: "compliance",
+        about: "compliance of up to 450 rows on a soft bar of 1,000 nodes, beside one solve per row; factors of earlier steps",
+        run: compliance::run,
     },
     Suite {
         name: "telemetry",
