@@ -3,6 +3,7 @@
 //! Thread: main, but for what the parts start.
 
 mod bake;
+mod bake_tetmesh;
 pub mod cli;
 mod demo;
 pub mod doctor;

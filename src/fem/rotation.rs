@@ -3,7 +3,7 @@
 //! Thread: any (RT safe).
 //!
 //! `F = R S` with `S` symmetric: `R` is the rotation nearest to `F`. Newton's method on the rotations maximises `tr(RᵀF)`: with
-//! `S = sym(RᵀF)` and `w` the axial vector of the skew part of `RᵀF`, the step is `R ← R exp((tr(S) 1 − S)⁻¹ w)`. It converges
+//! `S = sym(RᵀF)` and `w` the axial vector of `RᵀF − FᵀR`, the step is `R ← R exp((tr(S) 1 − S)⁻¹ w)`. It converges
 //! quadratically from the rotation of the step before. Where an element is turned inside out the matrix is not positive
 //! definite; then the step of Müller et al. 2016 (`w` over `tr S`) is taken, which cannot jump to another rotation.
 
@@ -20,7 +20,7 @@ pub fn nearest_rotation(f: &Mat3, start: &Rot) -> Rot {
     let mut rotation = *start;
     for _ in 0..MOST {
         let s = rotation.to_rotation_matrix().matrix().tr_mul(f);
-        let axial = Vec3::new(s[(2, 1)] - s[(1, 2)], s[(0, 2)] - s[(2, 0)], s[(1, 0)] - s[(0, 1)]) * 0.5;
+        let axial = Vec3::new(s[(2, 1)] - s[(1, 2)], s[(0, 2)] - s[(2, 0)], s[(1, 0)] - s[(0, 1)]);
         let turn = newton(&s, &axial).unwrap_or_else(|| axial / (s.trace().abs() + 1e-9 + axial.norm()));
         let size = turn.norm();
         if !size.is_finite() {

@@ -12,3 +12,4 @@ mod mesh_checks;
 mod mesh_files;
 mod patch;
 mod reference;
+mod stuffing;
