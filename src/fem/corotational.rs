@@ -173,7 +173,7 @@ impl CorotationalBody {
         self.subtract_force(&mut right);
         self.right = right;
         let model = self.model.clone();
-        model.assemble_stiffness(Some(&self.rotations), &mut self.stiffness);
+        model.assemble_stiffness(&self.rotations, &mut self.stiffness);
         let damping = model.damping;
         let (inertial, elastic) = match self.regime {
             Regime::Dynamic => {

@@ -1,4 +1,4 @@
-//! Factors `A = L Lᵀ` of sparse symmetric matrices. The only file that knows the library behind them.
+//! Factors `A = L Lᵀ` of sparse symmetric matrices. The library behind them is known here and in `dense` only.
 //!
 //! Thread: any (storage is taken at construction; factoring and solving do not allocate).
 //!

@@ -16,12 +16,16 @@
 //!
 //! [`AsyncBody`] is a corotational body that uses the factor of an earlier step, made on another thread [asynchronous] [warp].
 //!
+//! [`ReducedBody`] is a linear body cut into segments of few motions (seed 000 §III) [segment] [balance] [reduced].
+//!
 //! A body steps in the same verbs as those of `mechanism::pmi`: `prepare` gives the free midpoint velocity and the compliance,
 //! `apply_contact` takes the forces the solver found, `finish` ends the step.
 
 mod asynchronous;
+mod balance;
 mod compliance;
 mod corotational;
+mod dense;
 mod elastic;
 mod elements;
 mod factor;
@@ -29,22 +33,28 @@ mod material;
 mod model;
 mod ordering;
 mod pattern;
+mod reduced;
 mod regime;
 mod rotation;
 mod rows;
+mod segment;
 mod shape;
 mod warp;
 
 pub use asynchronous::{AsyncBody, AsyncSpec};
+pub use balance::Balance;
 pub use compliance::Compliance;
 pub use corotational::CorotationalBody;
+pub use dense::{Modes, ModesError};
 pub use elastic::ElasticBody;
 pub use factor::FactorError;
 pub use material::{Material, Rayleigh};
 pub use model::{FemError, FemModel, FemSpec, Mass};
 pub use ordering::Ordering;
 pub use pattern::SparseMatrix;
+pub use reduced::ReducedBody;
 pub use regime::{Regime, RegimeSpec};
 pub use rotation::nearest_rotation;
 pub use rows::{Attachment, Rows};
+pub use segment::{Keep, ReduceError, ReduceSpec, ReducedModel};
 pub use warp::WarpReport;

@@ -146,10 +146,7 @@ impl FemModel {
             node_mass: vec![0.0; spec.mesh.nodes().len()],
             spread: spec.mass,
         };
-        model.assemble_mass();
-        let mut stiffness = model.stiffness.clone();
-        model.assemble_stiffness(None, &mut stiffness);
-        model.stiffness = stiffness;
+        model.assemble_rest();
         Ok(model)
     }
 
@@ -237,53 +234,63 @@ impl FemModel {
         (place != FIXED).then_some(place as usize)
     }
 
-    fn assemble_mass(&mut self) {
-        let elements = &self.elements;
-        let width = elements.width;
-        let mut mass = SparseMatrix::zeros(self.pattern.clone());
+    fn assemble_rest(&mut self) {
+        let (mass, stiffness) = self.assemble_part(&|_| true);
+        (self.mass, self.stiffness) = (mass, stiffness);
+        let (elements, width) = (&self.elements, self.elements.width);
         for e in 0..elements.count() {
-            let total: f64 = (0..width).map(|a| (0..width).map(|b| elements.mass_between(e, a, b)).sum::<f64>()).sum();
-            let diagonal: f64 = (0..width).map(|a| elements.mass_between(e, a, a)).sum();
+            let lumped = self.lumped(e);
             for a in 0..width {
-                let node = elements.nodes_of(e)[a] as usize;
-                self.node_mass[node] += match self.spread {
+                self.node_mass[elements.nodes_of(e)[a] as usize] += match self.spread {
                     Mass::Consistent => (0..width).map(|b| elements.mass_between(e, a, b)).sum::<f64>(),
-                    // In proportion to the diagonal (Hinton, Rock and Zienkiewicz 1976): positive for ten nodes too.
-                    Mass::Lumped => elements.mass_between(e, a, a) * total / diagonal,
+                    Mass::Lumped => elements.mass_between(e, a, a) * lumped,
                 };
             }
-            if self.spread == Mass::Consistent {
-                self.add_element(e, &mut mass.values, |a, b| Mat3::identity() * elements.mass_between(e, a, b));
-            }
         }
-        if self.spread == Mass::Lumped {
-            for (place, node) in self.node_at.iter().enumerate() {
-                let block = Mat3::identity() * self.node_mass[*node as usize];
-                self.pattern.add_diagonal(&mut mass.values, place, &block);
-            }
-        }
-        self.mass = mass;
     }
 
-    /// Stiffness with every point turned by its rotation, or as at rest: `R K Rᵀ` is `K` of turned gradients.
-    pub(super) fn assemble_stiffness(&self, rotations: Option<&[Mat3]>, out: &mut SparseMatrix) {
+    /// Stiffness with every point turned by its rotation: `R K Rᵀ` is `K` of turned gradients.
+    pub(super) fn assemble_stiffness(&self, rotations: &[Mat3], out: &mut SparseMatrix) {
         let elements = &self.elements;
         out.values.fill(0.0);
         let mut turned = [Vec3::zeros(); super::shape::WIDEST];
         for e in 0..elements.count() {
             for p in 0..elements.points {
-                let gradients = elements.gradients_at(e, p);
-                match rotations {
-                    Some(rotations) => {
-                        let rotation = &rotations[e * elements.points + p];
-                        turned.iter_mut().zip(gradients).for_each(|(t, g)| *t = rotation * g);
-                    }
-                    None => turned[..elements.width].copy_from_slice(gradients),
-                }
+                let rotation = &rotations[e * elements.points + p];
+                turned.iter_mut().zip(elements.gradients_at(e, p)).for_each(|(t, g)| *t = rotation * g);
                 let (lame, weight) = (elements.lame[e], elements.weight_at(e, p));
                 self.add_element(e, &mut out.values, |a, b| stiffness_between(lame, weight, &turned[a], &turned[b]));
             }
         }
+    }
+
+    /// Mass and stiffness at rest of some of the elements alone.
+    pub(super) fn assemble_part(&self, own: &dyn Fn(usize) -> bool) -> (SparseMatrix, SparseMatrix) {
+        let elements = &self.elements;
+        let (mut mass, mut stiffness) =
+            (SparseMatrix::zeros(self.pattern.clone()), SparseMatrix::zeros(self.pattern.clone()));
+        for e in (0..elements.count()).filter(|e| own(*e)) {
+            let lumped = self.lumped(e);
+            self.add_element(e, &mut mass.values, |a, b| match self.spread {
+                Mass::Consistent => Mat3::identity() * elements.mass_between(e, a, b),
+                Mass::Lumped if a == b => Mat3::identity() * lumped * elements.mass_between(e, a, a),
+                Mass::Lumped => Mat3::zeros(),
+            });
+            for p in 0..elements.points {
+                let (g, lame, weight) = (elements.gradients_at(e, p), elements.lame[e], elements.weight_at(e, p));
+                self.add_element(e, &mut stiffness.values, |a, b| stiffness_between(lame, weight, &g[a], &g[b]));
+            }
+        }
+        (mass, stiffness)
+    }
+
+    /// What the consistent diagonal of an element is to be multiplied by to hold its whole mass (Hinton, Rock and Zienkiewicz 1976):
+    /// positive for ten nodes too.
+    fn lumped(&self, element: usize) -> f64 {
+        let (elements, width) = (&self.elements, self.elements.width);
+        let row = |a: usize| (0..width).map(|b| elements.mass_between(element, a, b)).sum::<f64>();
+        let total: f64 = (0..width).map(row).sum();
+        total / (0..width).map(|a| elements.mass_between(element, a, a)).sum::<f64>()
     }
 
     /// Adds the blocks of an element; `block(a, b)` is that between its nodes `a` and `b`.

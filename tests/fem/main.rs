@@ -11,5 +11,6 @@ mod hertz;
 mod mesh_checks;
 mod mesh_files;
 mod patch;
+mod reduced;
 mod reference;
 mod stuffing;
