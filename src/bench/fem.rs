@@ -5,12 +5,15 @@
 //! Corotational bars of about 440, 1,000 and 1,600 nodes, free and with 150 and 450 rows of contact with friction; linear bodies with
 //! a constant matrix, which is factored once. The free step is split into what it consists of.
 
-use super::fem_rig::{PressedBar, STEP_S, bar, contacts, failed, model};
+use super::fem_rig::{PressedBar, STEP_S, StepTimes, bar, contacts, failed, model};
 use super::{BenchError, Options, Record, Report, Summary};
 use crate::fem::ElasticBody;
 use crate::math::Vec3;
 use crate::mechanism::pmi::Accuracy;
 use std::time::Instant;
+
+/// One part of a step's times.
+type Pick = fn(&StepTimes) -> f64;
 
 const SUITE: &str = "fem";
 /// Gravity that presses the bar down, m/s².
@@ -38,14 +41,13 @@ pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
             while times.len() < 20 || began.elapsed().as_secs_f64() < options.seconds {
                 times.push(pressed.step()?);
             }
-            let of =
-                |pick: fn(&super::fem_rig::StepTimes) -> f64| Summary::of(&times.iter().map(pick).collect::<Vec<_>>());
+            let of = |pick: Pick| Summary::of(&times.iter().map(pick).collect::<Vec<_>>());
             let name = format!("corotational/{name}/{}-rows", 3 * count);
             if let Some(total) = of(|t| t.total()) {
                 report.put_summary(SUITE, &name, "ms", &total)?;
                 report.put(Record::new(SUITE, name.clone(), "rate", 1e3 / total.p50, "Hz"))?;
             }
-            let parts: [(&str, fn(&super::fem_rig::StepTimes) -> f64); 4] = [
+            let parts: [(&str, Pick); 4] = [
                 ("free", |t| t.free),
                 ("compliance", |t| t.compliance),
                 ("laws", |t| t.laws),

@@ -3,14 +3,16 @@
 //! Thread: main; training starts one more.
 
 use super::Failure;
+use super::bake_reduce::ReduceArgs;
 use super::bake_tetmesh::TetmeshArgs;
 use crate::bake::{FieldError, GridPlan, Source, TrainPlan, bake_grid, measure, train};
 use crate::collision::field::{Baked, Symmetry};
 use crate::files::{Dimension, parse_quantity};
+use crate::geometry::mesh::LengthUnit;
 use crate::geometry::parts::{Body, Bolt, BoreBlock, Fit, Hand, Nut, Peg, Side, ThreadSpec};
 use clap::{Args, Subcommand, ValueEnum};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Points at which the error of a grid is measured.
 const HELD_OUT: usize = 20_000;
@@ -53,6 +55,11 @@ enum Job {
         after_help = "Example:\n  hapticd bake tetmesh housing.stl --unit mm --size 2mm --longest 60mm --quadratic --out housing.msh"
     )]
     Tetmesh(TetmeshArgs),
+    /// Reduce a linear body of tetrahedra to segments of few motions
+    #[command(
+        after_help = "Example:\n  hapticd bake reduce prong.msh --unit mm --young 165MPa --poisson 0.35 --density 1050kg/m^3 --fixed base --touching hook --plot hankel.svg --out prong.reduced"
+    )]
+    Reduce(ReduceArgs),
 }
 
 impl BakeCommand {
@@ -60,6 +67,7 @@ impl BakeCommand {
     pub(super) fn run(&self) -> Result<(), Failure> {
         match (&self.job, &self.part) {
             (Some(Job::Tetmesh(args)), _) => args.run(),
+            (Some(Job::Reduce(args)), _) => args.run(),
             (None, Some(args)) => args.run(),
             (None, None) => Err(Failure::Usage("say what to bake: `hapticd bake --help` has examples".into())),
         }
@@ -101,6 +109,38 @@ struct BakeArgs {
     /// File to write
     #[arg(long)]
     out: PathBuf,
+}
+
+/// Unit of the numbers in a file.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum UnitName {
+    /// Millimetres, as most CAD programs write
+    Mm,
+    /// Metres
+    M,
+    /// Inches
+    In,
+    /// Centimetres
+    Cm,
+    /// Micrometres
+    Um,
+}
+
+impl UnitName {
+    pub(super) fn unit(self) -> LengthUnit {
+        match self {
+            Self::Mm => LengthUnit::Millimetre,
+            Self::M => LengthUnit::Metre,
+            Self::In => LengthUnit::Inch,
+            Self::Cm => LengthUnit::Centimetre,
+            Self::Um => LengthUnit::Micrometre,
+        }
+    }
+}
+
+/// How a file's name ends, in small letters.
+pub(super) fn ending(path: &Path) -> String {
+    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
 pub(super) fn length(text: &str) -> Result<f64, String> {

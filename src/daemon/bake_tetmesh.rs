@@ -3,38 +3,11 @@
 //! Thread: main.
 
 use super::Failure;
-use super::bake::length;
+use super::bake::{UnitName, ending, length};
 use crate::geometry::mesh::{Checks, LengthUnit, MeshSurface, Weld, read_obj, read_stl};
 use crate::geometry::tet::{MshForm, TetMesh, write_msh, write_vtk, write_vtu};
-use clap::{Args, ValueEnum};
-use std::path::{Path, PathBuf};
-
-/// Unit of the numbers in a file.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum UnitName {
-    /// Millimetres, as most CAD programs write
-    Mm,
-    /// Metres
-    M,
-    /// Inches
-    In,
-    /// Centimetres
-    Cm,
-    /// Micrometres
-    Um,
-}
-
-impl UnitName {
-    fn unit(self) -> LengthUnit {
-        match self {
-            Self::Mm => LengthUnit::Millimetre,
-            Self::M => LengthUnit::Metre,
-            Self::In => LengthUnit::Inch,
-            Self::Cm => LengthUnit::Centimetre,
-            Self::Um => LengthUnit::Micrometre,
-        }
-    }
-}
+use clap::Args;
+use std::path::PathBuf;
 
 /// What to fill, and how finely.
 #[derive(Args)]
@@ -59,10 +32,6 @@ pub(super) struct TetmeshArgs {
     /// File to write, in metres: .msh (Gmsh 4.1), .vtk or .vtu
     #[arg(long)]
     out: PathBuf,
-}
-
-fn ending(path: &Path) -> String {
-    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
 impl TetmeshArgs {

@@ -3,6 +3,7 @@
 //! Thread: main, but for what the parts start.
 
 mod bake;
+mod bake_reduce;
 mod bake_tetmesh;
 pub mod cli;
 mod demo;

@@ -43,7 +43,7 @@ fn midside_nodes_belong_to_the_faces_they_lie_on() {
     let group = mesh.group("x0").expect("named");
     let by_place = mesh.nodes_where(|p| p.x == 0.0);
     assert_eq!(mesh.group_nodes(group), by_place);
-    assert_eq!(mesh.skin().nodes.len(), mesh.nodes_where(|p| on_box(p)).len());
+    assert_eq!(mesh.skin().nodes.len(), mesh.nodes_where(on_box).len());
 }
 
 fn on_box(p: &Vec3) -> bool {
@@ -51,10 +51,13 @@ fn on_box(p: &Vec3) -> bool {
     (0..3).any(|k| p[k].abs() < 1e-9 || (p[k] - size[k]).abs() < 1e-9)
 }
 
+/// What is done to the nodes and tetrahedra of a sound mesh.
+type Change = dyn Fn(&mut Vec<Vec3>, &mut Vec<[u32; 4]>);
+
 #[test]
 fn every_fault_is_found_and_names_its_element() {
     let good = block(Split::Six);
-    let with = |change: &dyn Fn(&mut Vec<Vec3>, &mut Vec<[u32; 4]>)| {
+    let with = |change: &Change| {
         let (mut nodes, mut tets) = (good.nodes().to_vec(), good.tets().to_vec());
         change(&mut nodes, &mut tets);
         TetMesh::new(nodes, tets).expect("indices are sound").check().faults
