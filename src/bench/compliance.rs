@@ -2,8 +2,9 @@
 //!
 //! Thread: main, and the worker of the asynchronous body.
 //!
-//! Least fill and contact nodes last, each beside one solve for each row with the same factor, the two taking turns; both results
-//! must agree. Then the factor of an earlier step, turned along: what the step costs with it, and how far `W` is off.
+//! Least fill and contact nodes last, each beside one solve for each row with the same factor, the two taking turns;
+//! both results must agree. Then the factor of an earlier step, turned along: what the step costs with it, and how far
+//! `W` is off.
 
 use super::fem_rig::{MATERIAL, STEP_S, bar, contacts, failed, model};
 use super::{BenchError, Options, Record, Report, Summary};

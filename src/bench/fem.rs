@@ -2,8 +2,8 @@
 //!
 //! Thread: main.
 //!
-//! Corotational bars of about 440, 1,000 and 1,600 nodes, free and with 150 and 450 rows of contact with friction; linear bodies with
-//! a constant matrix, which is factored once. The free step is split into what it consists of.
+//! Corotational bars of about 440, 1,000 and 1,600 nodes, free and with 150 and 450 rows of contact with friction;
+//! linear bodies with a constant matrix, which is factored once. The free step is split into what it consists of.
 
 use super::fem_rig::{PressedBar, STEP_S, StepTimes, bar, contacts, failed, model};
 use super::{BenchError, Options, Record, Report, Summary};

@@ -2,9 +2,10 @@
 //!
 //! Thread: simulation, and one more that factors.
 //!
-//! Each step takes the newest finished factor, once, before anything is solved with it: the free motion and the compliance of a
-//! step always belong to the same one. When the worker is idle it gets the matrix of the step. Where the factor has grown so old
-//! that the compliance would be off by more than allowed (`WarpReport::compliance_error`), the step waits for a new one.
+//! Each step takes the newest finished factor, once, before anything is solved with it: the free motion and the
+//! compliance of a step always belong to the same one. When the worker is idle it gets the matrix of the step. Where
+//! the factor has grown so old that the compliance would be off by more than allowed (`WarpReport::compliance_error`),
+//! the step waits for a new one.
 
 use super::corotational::CorotationalBody;
 use super::factor::FactorError;
@@ -182,8 +183,8 @@ impl AsyncBody {
         }
     }
 
-    /// Puts a finished factor to use, and keeps the old one's memory for the next job. One that failed is not used, nor one that
-    /// was made for another step or regime.
+    /// Puts a finished factor to use, and keeps the old one's memory for the next job. One that failed is not used, nor
+    /// one that was made for another step or regime.
     fn take(&mut self, mut job: Box<Job>) {
         if job.result.is_ok() && job.made_for == Some((self.body.step_s, self.body.regime)) {
             self.made_for = job.made_for;

@@ -2,21 +2,23 @@
 //!
 //! Thread: cold.
 //!
-//! Seed 000 §II-C, eqs 7–9: second-order balanced reduction. The position parts of the controllability and observability Gramians,
-//! `W_c = RᵀR` and `W_o`, are balanced by `x = T̄ z`, `T̄ = Rᵀ U Λ^{-1/2}`, `U Λ² Uᵀ = R W_o Rᵀ`; the first columns of `T̄` span what is kept,
-//! and the tail of the Hankel values `Λ` says what is lost.
+//! Seed 000 §II-C, eqs 7–9: second-order balanced reduction. The position parts of the controllability and
+//! observability Gramians, `W_c = RᵀR` and `W_o`, are balanced by `x = T̄ z`, `T̄ = Rᵀ U Λ^{-1/2}`,
+//! `U Λ² Uᵀ = R W_o Rᵀ`; the first columns of `T̄` span what is kept, and the tail of the Hankel values `Λ` says what
+//! is lost.
 //!
-//! With proportional damping the body falls into modes `q̈ + d q̇ + ω² q = bᵀu`, `d = α + β ω²`, and both Gramians have a closed form, so
-//! that no Lyapunov equation of twice the size is solved. With `S = d_i + d_j`, `Δ = ω_i² − ω_j²`, `N = Δ² + S (d_i ω_j² + d_j ω_i²)`:
+//! With proportional damping the body falls into modes `q̈ + d q̇ + ω² q = bᵀu`, `d = α + β ω²`, and both Gramians have
+//! a closed form, so that no Lyapunov equation of twice the size is solved. With `S = d_i + d_j`, `Δ = ω_i² − ω_j²`,
+//! `N = Δ² + S (d_i ω_j² + d_j ω_i²)`:
 //!
 //! ```text
 //!  W_c,ij = b_iᵀb_j · S / N                                   responses to an impulse, multiplied and summed over time
 //!  W_o,ij = c_iᵀc_j · (d_i ω_i² + d_j ω_j² + S d_i d_j) / N     motions after a displacement, likewise
 //! ```
 //!
-//! (both from the 2×2 Lyapunov equation of a pair of modes). An undamped body has none; a damping ratio is then assumed for the choice
-//! of motions, and for that alone. With little damping the motions are the modes; with a ratio of about one they are those of a body
-//! that is pushed slowly, which need far fewer to show a dent.
+//! (both from the 2×2 Lyapunov equation of a pair of modes). An undamped body has none; a damping ratio is then assumed
+//! for the choice of motions, and for that alone. With little damping the motions are the modes; with a ratio of about
+//! one they are those of a body that is pushed slowly, which need far fewer to show a dent.
 
 use super::dense::{Modes, eigen, product};
 use nalgebra::{DMatrix, DVector};
@@ -55,8 +57,8 @@ pub(super) struct Gramians {
 }
 
 impl Gramians {
-    /// For unit forces on the unknowns `inputs`, and all displacements as output (`φᵀφ`). Modes with a lower damping ratio than
-    /// `least_ratio` count as having that.
+    /// For unit forces on the unknowns `inputs`, and all displacements as output (`φᵀφ`). Modes with a lower damping
+    /// ratio than `least_ratio` count as having that.
     pub(super) fn new(modes: &Modes, damping: super::Rayleigh, least_ratio: f64, inputs: &[usize]) -> Self {
         let count = modes.squares.len();
         let squares: Vec<f64> = modes.squares.iter().map(|w| w.max(0.0)).collect();

@@ -2,10 +2,11 @@
 //!
 //! Thread: simulation (grows to the largest set of rows seen).
 //!
-//! `A = L Lᵀ` gives `W = T · YᵀY` with `Y = L⁻¹ Hᵀ`: half the solves are never made. A row touches only the supernodes on the way from
-//! its nodes to the root of the elimination tree, its *reach* (Gilbert and Liu 1993); the rest of its column of `Y` is zero. All rows
-//! that reach a supernode pass it together, as one product of full matrices, and supernodes that the same rows reach give their
-//! share of `W` together. Nodes that are eliminated last have the shortest way (`Ordering::Last`).
+//! `A = L Lᵀ` gives `W = T · YᵀY` with `Y = L⁻¹ Hᵀ`: half the solves are never made. A row touches only the supernodes
+//! on the way from its nodes to the root of the elimination tree, its *reach* (Gilbert and Liu 1993); the rest of its
+//! column of `Y` is zero. All rows that reach a supernode pass it together, as one product of full matrices, and
+//! supernodes that the same rows reach give their share of `W` together. Nodes that are eliminated last have the
+//! shortest way (`Ordering::Last`).
 
 use super::factor::{Factor, gram};
 use super::rows::Rows;
@@ -29,7 +30,8 @@ pub struct Compliance {
 }
 
 impl Compliance {
-    /// Computes `out = scale · H A⁻¹ Hᵀ`, row-major, whole. `out` must hold the square of the number of rows; else nothing is done.
+    /// Computes `out = scale · H A⁻¹ Hᵀ`, row-major, whole. `out` must hold the square of the number of rows; else
+    /// nothing is done.
     pub(super) fn compute(&mut self, factor: &Factor, rows: &Rows, scale: f64, out: &mut [f64]) {
         let count = rows.len();
         if out.len() != count * count {

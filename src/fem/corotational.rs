@@ -3,13 +3,15 @@
 //! Thread: simulation (storage is taken at construction; steps do not allocate).
 //!
 //! Elastic energy. At each point the deformation `F = R S` is turned back by its rotation, and what is left is small:
-//! `Ψ = µ |S − 1|² + λ/2 tr²(S − 1)`. The force `w R (2µ (S − 1) + λ tr(S − 1) 1) g_a` is its exact derivative (the turning of `R`
-//! does no work, as `S` and its stress have the same axes), zero for every rigid motion. The matrix is the stiffness turned with
-//! the points, `Σ R K Rᵀ`: positive semi-definite always, and the exact derivative but for the turning of `R`.
+//! `Ψ = µ |S − 1|² + λ/2 tr²(S − 1)`. The force `w R (2µ (S − 1) + λ tr(S − 1) 1) g_a` is its exact derivative (the
+//! turning of `R` does no work, as `S` and its stress have the same axes), zero for every rigid motion. The matrix is
+//! the stiffness turned with the points, `Σ R K Rᵀ`: positive semi-definite always, and the exact derivative but for
+//! the turning of `R`.
 //!
-//! Step. Seed 004, eqs 1.4–1.7, with one linearisation: `(M + h D + h² K) v_f = M v + h (p − f(q)) + h Hᵀλ`. Divided by `h`, this is
-//! the mechanism's `A û = b + Hᵀλ` with `A = M/h + D + h K`, `û = v_f`, `q_f = q + h û`. (Eq. 1.7 is the same for `dv`; the sign of its
-//! external force is that of eq. 1.4 here.) Quasi-static, eq. 1.9: `K dq = p − f + Hᵀλ`, the same with `A = h K`, `dq = h û`.
+//! Step. Seed 004, eqs 1.4–1.7, with one linearisation: `(M + h D + h² K) v_f = M v + h (p − f(q)) + h Hᵀλ`. Divided by
+//! `h`, this is the mechanism's `A û = b + Hᵀλ` with `A = M/h + D + h K`, `û = v_f`, `q_f = q + h û`. (Eq. 1.7 is the
+//! same for `dv`; the sign of its external force is that of eq. 1.4 here.) Quasi-static, eq. 1.9: `K dq = p − f + Hᵀλ`,
+//! the same with `A = h K`, `dq = h û`.
 
 use super::factor::Factor;
 use super::model::{FemError, FemModel};
@@ -144,8 +146,8 @@ impl CorotationalBody {
         force
     }
 
-    /// Begins a step of `step_s` under `force` and gravity: rotations, forces, matrix, factor; afterwards [`Self::midpoint`] is
-    /// the free velocity.
+    /// Begins a step of `step_s` under `force` and gravity: rotations, forces, matrix, factor; afterwards
+    /// [`Self::midpoint`] is the free velocity.
     ///
     /// # Errors
     /// When the step is no positive time, `force` not of the body's size, or the matrix has no factor, as that of a

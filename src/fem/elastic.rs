@@ -3,12 +3,12 @@
 //! Thread: simulation (storage is taken at construction; steps do not allocate).
 //!
 //! Seed 000 §II-B, eqs 3–4: `A v̂ = 2M v/T − K x + f`, `A = 2M/T + D + K T/2`, `x⁺ = x + T v̂`, `v⁺ = 2v̂ − v`, with
-//! `D = αM + βK`. `A` is factored when the step changes, else only solved with. Energy changes by the work of the forces less
-//! the heat, for any step and any stiffness (eq. 6); the ledger keeps the account.
+//! `D = αM + βK`. `A` is factored when the step changes, else only solved with. Energy changes by the work of the
+//! forces less the heat, for any step and any stiffness (eq. 6); the ledger keeps the account.
 //!
-//! Round-off. A residual `r` left in `v̂` makes `T v̂ᵀr` of energy. Products with the assembled `K` lose digits where the body
-//! bends: large displacements of neighbours cancel. [`Accuracy::Compensated`] takes the residual element by element, from
-//! differences of displacements, which subtract exactly, and solves once more on it.
+//! Round-off. A residual `r` left in `v̂` makes `T v̂ᵀr` of energy. Products with the assembled `K` lose digits where
+//! the body bends: large displacements of neighbours cancel. [`Accuracy::Compensated`] takes the residual element by
+//! element, from differences of displacements, which subtract exactly, and solves once more on it.
 
 use super::elements::stress;
 use super::factor::Factor;
@@ -111,8 +111,8 @@ impl ElasticBody {
         &self.ledger
     }
 
-    /// Begins a step of `step_s` under `force` and gravity: afterwards [`Self::midpoint`] is the free midpoint velocity.
-    /// Factors `A` when the step has changed.
+    /// Begins a step of `step_s` under `force` and gravity: afterwards [`Self::midpoint`] is the free midpoint
+    /// velocity. Factors `A` when the step has changed.
     ///
     /// # Errors
     /// When the step is no positive time or `force` not of the body's size; the body then stays as it was.
@@ -209,8 +209,8 @@ impl ElasticBody {
         Ok(())
     }
 
-    /// Force of the support on the body over the step just finished, N: the rows of the fixed nodes of eq. 29 of seed 000,
-    /// added up.
+    /// Force of the support on the body over the step just finished, N: the rows of the fixed nodes of eq. 29 of seed
+    /// 000, added up.
     #[must_use]
     pub fn reaction(&self) -> Vec3 {
         let mut total = Vec3::zeros();

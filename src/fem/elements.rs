@@ -2,9 +2,10 @@
 //!
 //! Thread: any (built cold; no heap afterwards).
 //!
-//! The strain energy is a sum over points, one in a linear tetrahedron and four in a quadratic one. With `g_a` the gradient
-//! of node `a`'s shape function at a point of weight `w` (its share of the volume, m³), the stiffness between two nodes is
-//! `w (λ g_a g_bᵀ + µ g_b g_aᵀ + µ (g_a·g_b) 1)`: linear elasticity without ever writing down the matrix of strains.
+//! The strain energy is a sum over points, one in a linear tetrahedron and four in a quadratic one. With `g_a` the
+//! gradient of node `a`'s shape function at a point of weight `w` (its share of the volume, m³), the stiffness between
+//! two nodes is `w (λ g_a g_bᵀ + µ g_b g_aᵀ + µ (g_a·g_b) 1)`: linear elasticity without ever writing down the matrix
+//! of strains.
 
 use super::material::Material;
 use super::shape::{self, WIDEST};
@@ -98,8 +99,8 @@ impl Elements {
         self.masses[element * self.width * (self.width + 1) / 2 + a * (a + 1) / 2 + b]
     }
 
-    /// Gradient of a displacement at a point: `Σ u_a g_aᵀ`, from differences to the first node, which is exact where nodes
-    /// move almost alike.
+    /// Gradient of a displacement at a point: `Σ u_a g_aᵀ`, from differences to the first node, which is exact where
+    /// nodes move almost alike.
     pub(super) fn displacement_gradient(&self, element: usize, point: usize, u: &[Vec3; WIDEST]) -> Mat3 {
         let gradients = self.gradients_at(element, point);
         let mut sum = Mat3::zeros();

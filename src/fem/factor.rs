@@ -2,8 +2,8 @@
 //!
 //! Thread: any (storage is taken at construction; factoring and solving do not allocate).
 //!
-//! Rows come in the order of elimination already (`ordering`), so that no permutation is needed. Columns of `L` with the same
-//! rows form supernodes, which are full matrices: factoring and solving are products of small full matrices.
+//! Rows come in the order of elimination already (`ordering`), so that no permutation is needed. Columns of `L` with
+//! the same rows form supernodes, which are full matrices: factoring and solving are products of small full matrices.
 
 use super::pattern::{Pattern, SparseMatrix};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub enum FactorError {
     /// Not positive definite.
     #[error(
-        "the matrix of the step is not positive definite: fix nodes so that the body cannot move freely, or check the step \
-         and the material"
+        "the matrix of the step is not positive definite: fix nodes so that the body cannot move freely, or check the \
+         step and the material"
     )]
     NotPositive,
     /// The analysis failed.
@@ -61,7 +61,8 @@ pub(super) struct Symbolic {
     pub(super) factor: supernodal::SymbolicSupernodalCholesky<u32>,
     /// Supernode of each column.
     pub(super) supernode_of: Vec<u32>,
-    /// Supernode in which the first row below each supernode lies: its parent in the elimination tree; itself at a root.
+    /// Supernode in which the first row below each supernode lies: its parent in the elimination tree; itself at a
+    /// root.
     pub(super) parent: Vec<u32>,
     scratch: StackReq,
 }
@@ -169,8 +170,8 @@ impl Factor {
         (begin, end - begin, factor.supernode(s).pattern())
     }
 
-    /// Solves with the triangle of supernode `s` and multiplies what is left by the numbers below it: `panel ← L⁻¹ panel`,
-    /// `passed ← below · panel`. Both are row-major with `columns` columns.
+    /// Solves with the triangle of supernode `s` and multiplies what is left by the numbers below it:
+    /// `panel ← L⁻¹ panel`, `passed ← below · panel`. Both are row-major with `columns` columns.
     pub(super) fn pass(&self, s: usize, columns: usize, panel: &mut [f64], passed: &mut [f64]) {
         let values = supernodal::SupernodalLltRef::new(&self.symbolic.factor, &self.values).supernode(s).val();
         let (top, bottom) = values.split_at_row(values.ncols());

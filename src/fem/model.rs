@@ -2,8 +2,8 @@
 //!
 //! Thread: cold (made once; read by the simulation).
 //!
-//! Fixed nodes have no place in the matrices (seed 000 §II-A, eq. 2). The rest are numbered in the order of elimination; a
-//! vector of the body has three numbers for each of them in that order.
+//! Fixed nodes have no place in the matrices (seed 000 §II-A, eq. 2). The rest are numbered in the order of
+//! elimination; a vector of the body has three numbers for each of them in that order.
 
 use super::elements::{Elements, stiffness_between};
 use super::factor::{FactorError, Symbolic};
@@ -22,7 +22,8 @@ pub enum FemError {
     Mesh(#[from] TetReport),
     /// A material makes no sense.
     #[error(
-        "material of tetrahedron {tet}: Young's modulus and density must be positive, Poisson's ratio above −1 and below 0.5"
+        "material of tetrahedron {tet}: Young's modulus and density must be positive, Poisson's ratio above −1 and below \
+         0.5"
     )]
     Material {
         /// The first tetrahedron of that material.
@@ -284,8 +285,8 @@ impl FemModel {
         (mass, stiffness)
     }
 
-    /// What the consistent diagonal of an element is to be multiplied by to hold its whole mass (Hinton, Rock and Zienkiewicz 1976):
-    /// positive for ten nodes too.
+    /// What the consistent diagonal of an element is to be multiplied by to hold its whole mass (Hinton, Rock and
+    /// Zienkiewicz 1976): positive for ten nodes too.
     fn lumped(&self, element: usize) -> f64 {
         let (elements, width) = (&self.elements, self.elements.width);
         let row = |a: usize| (0..width).map(|b| elements.mass_between(element, a, b)).sum::<f64>();

@@ -10,8 +10,8 @@ use super::pattern::Pattern;
 pub enum Ordering<'a> {
     /// Least fill, by approximate minimum degree.
     LeastFill,
-    /// These nodes last, the rest by least fill: a force on them touches the end of the factor only. The factor itself gets
-    /// larger, so that this pays from about 200 rows of contact on.
+    /// These nodes last, the rest by least fill: a force on them touches the end of the factor only. The factor itself
+    /// gets larger, so that this pays from about 200 rows of contact on.
     Last(&'a [u32]),
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Thread: any (storage is taken at construction; filling and products do not allocate).
 //!
-//! Column `j` of nodes holds its own block (lower triangle) and the blocks of the nodes `i > j` it touches. As numbers this is
-//! the compressed column form of factorisations: the three columns of a node with `k` blocks below have `3 + 3k`, `2 + 3k` and
-//! `1 + 3k` entries, so that places follow from counting and no index is stored for a number.
+//! Column `j` of nodes holds its own block (lower triangle) and the blocks of the nodes `i > j` it touches. As numbers
+//! this is the compressed column form of factorisations: the three columns of a node with `k` blocks below have
+//! `3 + 3k`, `2 + 3k` and `1 + 3k` entries, so that places follow from counting and no index is stored for a number.
 
 use crate::math::{Mat3, Vec3};
 use std::sync::Arc;

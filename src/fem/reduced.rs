@@ -2,9 +2,9 @@
 //!
 //! Thread: simulation (storage is taken at construction; steps do not allocate once the step is known).
 //!
-//! The small system of `segment` steps by passive midpoint integration like any other linear one (seed 000 eqs 14–18; the energy of
-//! proposition 1, with that of the springs, is the ledger's). The inverse of its matrix is formed once for each length of step, so that the
-//! compliance of contact rows is a product: `W = T · (H Q) A⁻¹ (H Q)ᵀ`.
+//! The small system of `segment` steps by passive midpoint integration like any other linear one (seed 000 eqs 14–18;
+//! the energy of proposition 1, with that of the springs, is the ledger's). The inverse of its matrix is formed once
+//! for each length of step, so that the compliance of contact rows is a product: `W = T · (H Q) A⁻¹ (H Q)ᵀ`.
 
 use super::segment::ReducedModel;
 use crate::math::Vec3;
@@ -114,8 +114,8 @@ impl ReducedBody {
         Ok(())
     }
 
-    /// Compliance of rows in the step under way, m/N, row-major. `rows` holds `H Q`, one row of as many numbers as there are motions
-    /// after the other. Slices that do not fit give nothing.
+    /// Compliance of rows in the step under way, m/N, row-major. `rows` holds `H Q`, one row of as many numbers as
+    /// there are motions after the other. Slices that do not fit give nothing.
     pub fn compliance(&mut self, rows: &[f64], out: &mut [f64]) {
         let size = self.force.len();
         let count = rows.len() / size.max(1);

@@ -6,8 +6,9 @@
 //!  "HAPTICDR"  version u32  hash of the source 16  payload  hash of all before 16      little-endian
 //! ```
 //!
-//! The first hash says what the model was made from: who loads it states the source it expects, and a model made from another is
-//! stale. The last catches bytes that have changed. Both are FNV-1a over 128 bits: they guard against accidents.
+//! The first hash says what the model was made from: who loads it states the source it expects, and a model made from
+//! another is stale. The last catches bytes that have changed. Both are FNV-1a over 128 bits: they guard against
+//! accidents.
 
 use super::segment::ReducedModel;
 use nalgebra::DMatrix;

@@ -2,11 +2,11 @@
 //!
 //! Thread: simulation.
 //!
-//! Seed 004, "Quasi-dynamic consistent simulation" (after Theetten et al. 2007): a dynamic step whose computation takes longer
-//! than the time it stands for lies about time, and one much longer than the body's slowest oscillation damps it away; both are
-//! better computed as a sequence of equilibria. Two rules decide. A body that can move freely has no equilibrium and is always
-//! dynamic. Else it turns quasi-static after some steps in a row that were too late or too coarse, and dynamic again after as
-//! many that were in time by a margin, so that it does not switch to and fro.
+//! Seed 004, "Quasi-dynamic consistent simulation" (after Theetten et al. 2007): a dynamic step whose computation takes
+//! longer than the time it stands for lies about time, and one much longer than the body's slowest oscillation damps it
+//! away; both are better computed as a sequence of equilibria. Two rules decide. A body that can move freely has no
+//! equilibrium and is always dynamic. Else it turns quasi-static after some steps in a row that were too late or too
+//! coarse, and dynamic again after as many that were in time by a margin, so that it does not switch to and fro.
 
 /// How a body steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,9 +40,9 @@ impl Default for RegimeSpec {
 }
 
 impl RegimeSpec {
-    /// The regime of the next step. `waited` counts the steps in a row that spoke for a change; `held` says whether fixed nodes or
-    /// constraints keep the body from moving freely, `load` is computing time over step, `coarseness` step over the period of the
-    /// slowest oscillation.
+    /// The regime of the next step. `waited` counts the steps in a row that spoke for a change; `held` says whether
+    /// fixed nodes or constraints keep the body from moving freely, `load` is computing time over step, `coarseness`
+    /// step over the period of the slowest oscillation.
     #[must_use]
     pub fn next(&self, now: Regime, waited: &mut u32, held: bool, load: f64, coarseness: f64) -> Regime {
         if !held {

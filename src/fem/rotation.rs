@@ -2,10 +2,11 @@
 //!
 //! Thread: any (RT safe).
 //!
-//! `F = R S` with `S` symmetric: `R` is the rotation nearest to `F`. Newton's method on the rotations maximises `tr(RᵀF)`: with
-//! `S = sym(RᵀF)` and `w` the axial vector of `RᵀF − FᵀR`, the step is `R ← R exp((tr(S) 1 − S)⁻¹ w)`. It converges
-//! quadratically from the rotation of the step before. Where an element is turned inside out the matrix is not positive
-//! definite; then the step of Müller et al. 2016 (`w` over `tr S`) is taken, which cannot jump to another rotation.
+//! `F = R S` with `S` symmetric: `R` is the rotation nearest to `F`. Newton's method on the rotations maximises
+//! `tr(RᵀF)`: with `S = sym(RᵀF)` and `w` the axial vector of `RᵀF − FᵀR`, the step is `R ← R exp((tr(S) 1 − S)⁻¹ w)`.
+//! It converges quadratically from the rotation of the step before. Where an element is turned inside out the matrix is
+//! not positive definite; then the step of Müller et al. 2016 (`w` over `tr S`) is taken, which cannot jump to another
+//! rotation.
 
 use crate::math::{Mat3, Rot, Vec3};
 
@@ -14,7 +15,8 @@ const MOST: usize = 60;
 /// Turn below which the rotation is found, rad: the next step would be of the order of its square.
 const STILL: f64 = 1e-9;
 
-/// The rotation nearest to `f`, sought from `start`. Of a deformation that has none (zero, or flat), some rotation near `start`.
+/// The rotation nearest to `f`, sought from `start`. Of a deformation that has none (zero, or flat), some rotation near
+/// `start`.
 #[must_use]
 pub fn nearest_rotation(f: &Mat3, start: &Rot) -> Rot {
     let mut rotation = *start;

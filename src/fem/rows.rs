@@ -31,8 +31,8 @@ impl Attachment {
 }
 
 impl FemModel {
-    /// The point of a body at a place in its mesh at rest: by barycentric coordinates in linear tetrahedra, by the quadratic shape
-    /// functions in others. Nodes without share are left out.
+    /// The point of a body at a place in its mesh at rest: by barycentric coordinates in linear tetrahedra, by the
+    /// quadratic shape functions in others. Nodes without share are left out.
     #[must_use]
     pub fn attach(&self, place: &Place) -> Attachment {
         let all = shape::values(self.elements.width, &place.weights);

@@ -2,15 +2,16 @@
 //!
 //! Thread: cold (made by `hapticd bake reduce`).
 //!
-//! Seed 000 §III. Elements around the nodes that can touch form contact segments, the rest others; nodes between two segments are
-//! doubled and joined by strong springs (eqs 10–13), which passive midpoint integration allows to be as strong as one likes. Each segment is then
-//! projected onto a few motions, `x_i = Q_i z_i` (eqs 15–16), and the joined system is small and full. Eliminating all other segments
-//! leaves the operator of the contact segments (eqs 14, 17, 18), which is constant: here by factoring with the contact segments last.
+//! Seed 000 §III. Elements around the nodes that can touch form contact segments, the rest others; nodes between two
+//! segments are doubled and joined by strong springs (eqs 10–13), which passive midpoint integration allows to be as
+//! strong as one likes. Each segment is then projected onto a few motions, `x_i = Q_i z_i` (eqs 15–16), and the joined
+//! system is small and full. Eliminating all other segments leaves the operator of the contact segments (eqs 14, 17,
+//! 18), which is constant: here by factoring with the contact segments last.
 //!
-//! Motions. Balancing each segment by itself, as the seed does, gives neighbours motions that do not fit each other where they meet;
-//! springs that strong then hold the joint still. So every segment takes its part of the same leading balanced motions of the whole
-//! body (`shared`), which fit exactly, and contact segments add balanced motions of their own that are zero at the joints (`local`),
-//! which fit anything: dents under contact. The same sizes, without locking.
+//! Motions. Balancing each segment by itself, as the seed does, gives neighbours motions that do not fit each other
+//! where they meet; springs that strong then hold the joint still. So every segment takes its part of the same leading
+//! balanced motions of the whole body (`shared`), which fit exactly, and contact segments add balanced motions of their
+//! own that are zero at the joints (`local`), which fit anything: dents under contact. The same sizes, without locking.
 
 use super::balance::{Balance, Gramians};
 use super::dense::{Modes, ModesError, eigen, product};
@@ -49,7 +50,8 @@ pub struct ReduceSpec<'a> {
     pub shared: Keep,
     /// Motions of contact segments alone.
     pub local: Keep,
-    /// Damping ratio assumed for the choice of motions where the body has less; about one for bodies that are pushed slowly.
+    /// Damping ratio assumed for the choice of motions where the body has less; about one for bodies that are pushed
+    /// slowly.
     pub least_ratio: f64,
     /// Stiffness of the springs at a doubled node, in terms of the largest of the body's own.
     pub spring: f64,

@@ -2,8 +2,8 @@
 //!
 //! Thread: any.
 //!
-//! In barycentric coordinates `L₀…L₃` of the tetrahedron: linear `N_i = L_i`; quadratic `N_i = L_i (2L_i − 1)` at corners,
-//! `N_ij = 4 L_i L_j` in the middle of sides.
+//! In barycentric coordinates `L₀…L₃` of the tetrahedron: linear `N_i = L_i`; quadratic `N_i = L_i (2L_i − 1)` at
+//! corners, `N_ij = 4 L_i L_j` in the middle of sides.
 
 use crate::geometry::tet::MIDSIDES;
 use crate::math::{Mat3, Vec3};
@@ -44,8 +44,8 @@ fn slopes(width: usize, at: &[f64; 4]) -> [Vec3; WIDEST] {
     n
 }
 
-/// Gradients of the shape functions at a place, and the determinant of the map from the reference tetrahedron there; none
-/// where that is not positive.
+/// Gradients of the shape functions at a place, and the determinant of the map from the reference tetrahedron there;
+/// none where that is not positive.
 pub(super) fn gradients(nodes: &[Vec3], at: &[f64; 4]) -> Option<([Vec3; WIDEST], f64)> {
     let slopes = slopes(nodes.len(), at);
     let map = nodes.iter().zip(&slopes).fold(Mat3::zeros(), |map, (x, s)| map + x * s.transpose());
@@ -80,7 +80,8 @@ pub(super) fn mass_points() -> Vec<([f64; 4], f64)> {
     for (u, wu) in line {
         for (v, wv) in line {
             for (w, ww) in line {
-                // The cube is folded by x = u, y = (1−u) v, z = (1−u)(1−v) w; six times the volume element is the share.
+                // The cube is folded by x = u, y = (1−u) v, z = (1−u)(1−v) w; six times the volume element is the
+                // share.
                 let (x, y) = (u, (1.0 - u) * v);
                 let z = (1.0 - u) * (1.0 - v) * w;
                 let share = 6.0 * wu * wv * ww * (1.0 - u) * (1.0 - u) * (1.0 - v);

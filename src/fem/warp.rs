@@ -2,13 +2,14 @@
 //!
 //! Thread: simulation (storage is taken at construction; grows only with the rows).
 //!
-//! Courtecuisse et al. 2011 (seed 004, "Compliance based on asynchronous preconditioner"): factoring takes longer than a step, but
-//! between two steps the body mostly turns. With `Q` the rotation of every node since the factor was made, `P = Q A₀ Qᵀ` is near to
-//! the `A` of now. It serves as preconditioner of conjugate gradients for the free motion, which is solved to a tolerance, and in
-//! place of `A` in the compliance, `W ≈ T · (H Q) A₀⁻¹ (H Q)ᵀ`.
+//! Courtecuisse et al. 2011 (seed 004, "Compliance based on asynchronous preconditioner"): factoring takes longer than
+//! a step, but between two steps the body mostly turns. With `Q` the rotation of every node since the factor was made,
+//! `P = Q A₀ Qᵀ` is near to the `A` of now. It serves as preconditioner of conjugate gradients for the free motion,
+//! which is solved to a tolerance, and in place of `A` in the compliance, `W ≈ T · (H Q) A₀⁻¹ (H Q)ᵀ`.
 //!
-//! How near: with `θ` the eigenvalues of `P⁻¹A`, `θ_min xᵀW x ≤ xᵀW' x ≤ θ_max xᵀW x` for every set of forces `x`. Conjugate gradients
-//! give estimates of both ends for nothing: the eigenvalues of their tridiagonal matrix, from inside.
+//! How near: with `θ` the eigenvalues of `P⁻¹A`, `θ_min xᵀW x ≤ xᵀW' x ≤ θ_max xᵀW x` for every set of forces `x`.
+//! Conjugate gradients give estimates of both ends for nothing: the eigenvalues of their tridiagonal matrix, from
+//! inside.
 
 use super::compliance::Compliance;
 use super::factor::{Factor, FactorError};
@@ -186,7 +187,8 @@ impl Warp {
         WarpReport { iterations: iterations as u32, residual: left, spread: extremes(&self.diagonal, &self.beside) }
     }
 
-    /// Adds the correction of constraint forces by the same approximation as the compliance, so that rows close exactly.
+    /// Adds the correction of constraint forces by the same approximation as the compliance, so that rows close
+    /// exactly.
     pub(super) fn correct(&mut self, force: &[f64], x: &mut [f64]) {
         let mut improved = std::mem::take(&mut self.improved);
         improved.copy_from_slice(force);
@@ -196,7 +198,8 @@ impl Warp {
     }
 }
 
-/// Least and largest eigenvalue of a symmetric tridiagonal matrix by counting signs (Sturm) and halving; ones when it is empty.
+/// Least and largest eigenvalue of a symmetric tridiagonal matrix by counting signs (Sturm) and halving; ones when it
+/// is empty.
 fn extremes(diagonal: &[f64], beside: &[f64]) -> (f64, f64) {
     if diagonal.is_empty() {
         return (1.0, 1.0);

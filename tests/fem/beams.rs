@@ -27,8 +27,8 @@ pub(crate) fn beam(length: f64, side: f64, across: u32, quadratic: bool) -> TetM
     if quadratic { mesh.with_midsides() } else { mesh }
 }
 
-/// Forces of a uniform traction on face `x1` that adds up to `total`: a third of each triangle's share on its corners, or, with
-/// ten nodes, on its midsides.
+/// Forces of a uniform traction on face `x1` that adds up to `total`: a third of each triangle's share on its corners,
+/// or, with ten nodes, on its midsides.
 fn traction(mesh: &TetMesh, model: &FemModel, total: Vec3) -> Vec<f64> {
     let Members::Triangles(triangles) = &mesh.group("x1").expect("a block").members else { panic!("faces") };
     let area = |t: &[u32; 3]| {
@@ -100,8 +100,8 @@ fn deflections_of_the_beam_converge_from_below() {
     assert!(linear[3] > 5.0 * quadratic[1]);
 }
 
-/// Energy of a cube whose surface is displaced by `u = ∇(x⁴ − 6x²y² + y⁴)`, which has no divergence and is in equilibrium, as a
-/// share of the exact one, less one.
+/// Energy of a cube whose surface is displaced by `u = ∇(x⁴ − 6x²y² + y⁴)`, which has no divergence and is in
+/// equilibrium, as a share of the exact one, less one.
 fn smooth_energy_error(cells: u32, quadratic: bool) -> f64 {
     let side = 0.1;
     let spec = BlockSpec { size: Vec3::from_element(side), cells: [cells; 3], split: Split::Six };

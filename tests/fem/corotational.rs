@@ -124,7 +124,8 @@ fn a_body_that_nothing_holds_has_no_equilibrium_and_says_so() {
     let none = vec![0.0; body.model().size()];
     body.step(&none, 1e-2).expect("with inertia it can move");
     body.set_regime(Regime::QuasiStatic);
-    // Round-off may leave the six zero pivots either side of zero; where it lets them pass the motion must still be small.
+    // Round-off may leave the six zero pivots either side of zero; where it lets them pass the motion must still be
+    // small.
     match body.prepare(&none, 1e-2) {
         Err(error) => assert!(error.to_string().contains("fix nodes"), "{error}"),
         Ok(()) => assert!(body.midpoint().iter().all(|v| v.abs() < 1e-6)),

@@ -98,7 +98,8 @@ fn the_reaction_is_what_changes_the_momentum_of_the_whole() {
     let mut body = ElasticBody::new(model.clone(), Vec3::new(0.0, 0.0, -9.81), Accuracy::Plain);
     let (rest, speed) = (vec![0.0; model.size()], kick(&body));
     body.set_state(&rest, &speed).expect("right size");
-    // Momentum of all nodes, the fixed ones too, which share mass with their neighbours: 1ᵀ M v over a model without fixed ones.
+    // Momentum of all nodes, the fixed ones too, which share mass with their neighbours: 1ᵀ M v over a model without
+    // fixed ones.
     let free = super::patch::model(&mesh, &[], hapticd::fem::Ordering::LeastFill);
     let momentum = |body: &ElasticBody| {
         let v = free.gather(|n| {

@@ -91,8 +91,9 @@ fn a_ball_on_a_block_feels_the_pressure_of_hertz() {
     let spread = points.iter().zip(&lambda).map(|(p, f)| f * square(p)).sum::<f64>() / force;
     let radius = (2.5 * spread).sqrt();
     let pressure = 1.5 * force / (std::f64::consts::PI * radius * radius);
-    // What the force makes of radius and pressure is a matter of the contact alone. How deep the ball sinks is one of the whole
-    // block, which is no half-space but a layer on a rigid ground: Dimitriadis et al. 2002, to the second order of √(Rδ)/h.
+    // What the force makes of radius and pressure is a matter of the contact alone. How deep the ball sinks is one of
+    // the whole block, which is no half-space but a layer on a rigid ground: Dimitriadis et al. 2002, to the second
+    // order of √(Rδ)/h.
     let stiff = GEL.plane_strain_pa();
     let nu = GEL.poisson;
     let bonded = (1.2876 - 1.4678 * nu + 1.3442 * nu * nu) / (1.0 - nu);

@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// ABS, as the two-prong connector of seed 000.
 const ABS: Material = Material { young_pa: 1.6476e8, poisson: 0.35, density: 1050.0 };
 
-/// A prong of a connector, 30 mm long, of about as many unknowns as the paper's coarse one, and the nodes near its tip that a plug slides over.
+/// A prong of a connector, 30 mm long, of about as many unknowns as the paper's coarse one, and the nodes near its tip
+/// that a plug slides over.
 fn prong() -> (TetMesh, Vec<u32>) {
     let spec = BlockSpec { size: Vec3::new(0.03, 0.006, 0.003), cells: [16, 3, 2], split: Split::Five };
     let mesh = spec.mesh().expect("sound");
@@ -33,7 +34,8 @@ fn spec(touching: &[u32], shared: usize, local: usize) -> ReduceSpec<'_> {
     }
 }
 
-/// Displacements of the nodes of the band under a force on one of them, at rest: by the full body and by the reduced one.
+/// Displacements of the nodes of the band under a force on one of them, at rest: by the full body and by the reduced
+/// one.
 fn pressed(
     full: &Arc<FemModel>,
     reduced: &ReducedModel,

@@ -45,7 +45,8 @@ fn a_ball_is_filled_with_well_shaped_tetrahedra() {
         let fit = mesh.fit(&surface).expect("closed");
         println!("{size} m: {} nodes, {} tets, {quality}, {fit:?}", mesh.nodes().len(), mesh.tets().len());
         assert!(report.is_sound(), "{report}");
-        // Labelle and Shewchuk prove 10.7° to 164.8° with their own choice of diagonals; this one may be a little worse.
+        // Labelle and Shewchuk prove 10.7° to 164.8° with their own choice of diagonals; this one may be a little
+        // worse.
         assert!(quality.smallest_dihedral_deg > 8.0 && quality.largest_dihedral_deg < 165.0, "{quality}");
         assert!(fit.skin_off_m < 1e-9 && (fit.volume_ratio - 1.0).abs() < last, "{fit:?}");
         last = (fit.volume_ratio - 1.0).abs();

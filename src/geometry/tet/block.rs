@@ -14,8 +14,8 @@ pub enum Split {
     Six,
 }
 
-/// A block with one corner at the origin, its sides along the axes. The six faces are groups of triangles called `x0`, `x1`,
-/// `y0`, `y1`, `z0`, `z1`.
+/// A block with one corner at the origin, its sides along the axes. The six faces are groups of triangles called `x0`,
+/// `x1`, `y0`, `y1`, `z0`, `z1`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockSpec {
     /// Lengths along x, y and z, m.
@@ -82,7 +82,8 @@ impl BlockSpec {
 
     /// Cuts the brick at `[x, y, z]`.
     fn cut(&self, [x, y, z]: [u32; 3], tets: &mut Vec<[u32; 4]>) {
-        // Five need a mirrored neighbour; a mirror image turns a tetrahedron inside out, so two corners are swapped back.
+        // Five need a mirrored neighbour; a mirror image turns a tetrahedron inside out, so two corners are swapped
+        // back.
         let mirrored = self.split == Split::Five && (x + y + z) % 2 == 1;
         let corner = |k: usize| {
             let k = if mirrored { k ^ 1 } else { k } as u32;

@@ -152,8 +152,8 @@ pub(super) fn to_base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Bytes of base64; blanks are passed over, padding may come in the middle where two pieces were joined. None for anything
-/// else.
+/// Bytes of base64; blanks are passed over, padding may come in the middle where two pieces were joined. None for
+/// anything else.
 pub(super) fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
     let (mut bytes, mut word, mut digits, mut padding) = (Vec::new(), 0_u32, 0, 0);
     for letter in text.iter().filter(|b| !b.is_ascii_whitespace()) {

@@ -11,7 +11,8 @@ use std::fmt;
 
 /// Radius ratio below which a tetrahedron is flat: its gradients would be round-off. Sane meshes stay above 1e-2.
 const FLATTEST: f64 = 1e-6;
-/// Farthest a midside node may lie from the middle of its side, in lengths of the side: beyond a quarter an element can fold.
+/// Farthest a midside node may lie from the middle of its side, in lengths of the side: beyond a quarter an element can
+/// fold.
 const MIDSIDE_OFF: f64 = 0.2;
 
 /// A kind of fault, how often it occurs, and where first. Tetrahedra and nodes are counted from 0.
@@ -19,7 +20,10 @@ const MIDSIDE_OFF: f64 = 0.2;
 #[non_exhaustive]
 pub enum TetFault {
     /// Tetrahedra of negative volume.
-    #[error("tetrahedra inside out: {count}, the first is {tet} at {}; swap two of its nodes, or mesh again", point(.at))]
+    #[error(
+        "tetrahedra inside out: {count}, the first is {tet} at {}; swap two of its nodes, or mesh again",
+        point(.at)
+    )]
     Inverted {
         /// How many.
         count: usize,
@@ -51,7 +55,10 @@ pub enum TetFault {
         tet: u32,
     },
     /// Faces with more than two tetrahedra, or two on the same side.
-    #[error("faces shared wrongly: {count}, the first by tetrahedra {} and {}; elements overlap, mesh again", .tets[0], .tets[1])]
+    #[error(
+        "faces shared wrongly: {count}, the first by tetrahedra {} and {}; elements overlap, mesh again",
+        .tets[0], .tets[1]
+    )]
     Overlap {
         /// How many.
         count: usize,
@@ -108,8 +115,8 @@ impl fmt::Display for TetReport {
 impl std::error::Error for TetReport {}
 
 impl TetMesh {
-    /// Checks that the mesh is one body: no tetrahedron inside out or flat, none overlapping at a face, all hanging together
-    /// by faces, no loose node, midside nodes near the middle of their sides.
+    /// Checks that the mesh is one body: no tetrahedron inside out or flat, none overlapping at a face, all hanging
+    /// together by faces, no loose node, midside nodes near the middle of their sides.
     #[must_use]
     pub fn check(&self) -> TetReport {
         let mut faults = Vec::new();

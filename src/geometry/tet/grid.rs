@@ -2,8 +2,9 @@
 //!
 //! Thread: cold.
 //!
-//! A group is written as an array of zeros and ones called `group:NAME`, on cells for tetrahedra and triangles, on points for
-//! nodes. The arrays in which other programs keep the number of a material or region are read as groups as well.
+//! A group is written as an array of zeros and ones called `group:NAME`, on cells for tetrahedra and triangles, on
+//! points for nodes. The arrays in which other programs keep the number of a material or region are read as groups as
+//! well.
 
 use super::{Group, Members, TetMesh, TetMeshError};
 use crate::math::Vec3;

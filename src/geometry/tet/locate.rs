@@ -11,7 +11,8 @@ use crate::math::{Mat3, Vec3};
 pub struct Place {
     /// The tetrahedron.
     pub tet: u32,
-    /// Barycentric coordinates, one for each corner; they add up to one. One of them is negative when the point lies outside.
+    /// Barycentric coordinates, one for each corner; they add up to one. One of them is negative when the point lies
+    /// outside.
     pub weights: [f64; 4],
 }
 
@@ -85,8 +86,8 @@ impl Locator {
             .flat_map(move |z| (a[1]..=b[1]).flat_map(move |y| (a[0]..=b[0]).map(move |x| x + nx * (y + ny * z))))
     }
 
-    /// The tetrahedron a point lies in; when it lies in none, the one it is least outside of among those near by, and the
-    /// first where there is none near.
+    /// The tetrahedron a point lies in; when it lies in none, the one it is least outside of among those near by, and
+    /// the first where there is none near.
     #[must_use]
     pub fn locate(&self, point: &Vec3) -> Place {
         let [x, y, z] = self.cell(point);

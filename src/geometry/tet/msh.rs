@@ -21,8 +21,8 @@ pub enum MshForm {
 /// Elements of one dimension that are in the same groups, as Gmsh wants them: one entity each.
 type Entities = BTreeMap<(i32, Vec<i32>), Vec<Vec<u32>>>;
 
-/// The mesh as a Gmsh 4.1 file with its numbers in `unit`. Triangles and nodes are written for groups only. Equal meshes give
-/// equal bytes.
+/// The mesh as a Gmsh 4.1 file with its numbers in `unit`. Triangles and nodes are written for groups only. Equal
+/// meshes give equal bytes.
 #[must_use]
 pub fn write_msh(mesh: &TetMesh, unit: LengthUnit, form: MshForm) -> Vec<u8> {
     let mut out = Writer { bytes: Vec::new(), form };

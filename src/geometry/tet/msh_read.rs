@@ -2,7 +2,8 @@
 //!
 //! Thread: cold.
 //!
-//! The form is that of the Gmsh reference manual, "MSH file format". Sections that a body does not need are passed over.
+//! The form is that of the Gmsh reference manual, "MSH file format". Sections that a body does not need are passed
+//! over.
 
 use super::super::mesh::LengthUnit;
 use super::bytes::{Cursor, Form};
@@ -28,8 +29,8 @@ struct Draft {
     members: BTreeMap<(i32, i32), Members>,
 }
 
-/// Reads a Gmsh 4.1 file whose numbers are in `unit`. Physical groups become groups; those of curves become groups of nodes.
-/// Nodes that belong to no tetrahedron are left out.
+/// Reads a Gmsh 4.1 file whose numbers are in `unit`. Physical groups become groups; those of curves become groups of
+/// nodes. Nodes that belong to no tetrahedron are left out.
 ///
 /// # Errors
 /// Says what is wrong, where, and what to do.

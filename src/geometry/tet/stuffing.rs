@@ -2,13 +2,13 @@
 //!
 //! Thread: cold.
 //!
-//! A lattice of cubes with a point in the middle of each is cut into tetrahedra that are all alike. Points too near to the surface
-//! are moved onto it, edges that cross it are cut there, and what lies inside is kept. Every tetrahedron is a lattice one or a piece
-//! of one from a short list, so that none is worse than the worst on that list, whatever the surface. Edges and corners of the
-//! surface that no lattice point meets are rounded off to the size of the lattice.
+//! A lattice of cubes with a point in the middle of each is cut into tetrahedra that are all alike. Points too near to
+//! the surface are moved onto it, edges that cross it are cut there, and what lies inside is kept. Every tetrahedron is
+//! a lattice one or a piece of one from a short list, so that none is worse than the worst on that list, whatever the
+//! surface. Edges and corners of the surface that no lattice point meets are rounded off to the size of the lattice.
 //!
-//! Faces that are quadrilaterals after cutting are split from their corner with the least number: neighbours agree, and any three
-//! such splits of a prism fit together (Dompierre et al. 1999).
+//! Faces that are quadrilaterals after cutting are split from their corner with the least number: neighbours agree, and
+//! any three such splits of a prism fit together (Dompierre et al. 1999).
 
 use super::super::Surface;
 use super::super::mesh::MeshSurface;
@@ -16,8 +16,8 @@ use super::{TetMesh, TetMeshError};
 use crate::math::Vec3;
 use std::collections::HashMap;
 
-/// Nearest a cut may be to a lattice point, as a share of the edge, before the point is moved onto it: edges of length one, and those
-/// to the middles of cubes. The values for which the authors prove their bounds on angles.
+/// Nearest a cut may be to a lattice point, as a share of the edge, before the point is moved onto it: edges of length
+/// one, and those to the middles of cubes. The values for which the authors prove their bounds on angles.
 const NEAR: [f64; 2] = [0.24999, 0.41189];
 /// Most lattice points.
 const MOST: usize = 20_000_000;
@@ -34,7 +34,8 @@ pub struct Fit {
 }
 
 impl TetMesh {
-    /// Fills a closed surface with tetrahedra of a lattice with cubes of side `size_m`. Equal surfaces give equal meshes.
+    /// Fills a closed surface with tetrahedra of a lattice with cubes of side `size_m`. Equal surfaces give equal
+    /// meshes.
     ///
     /// # Errors
     /// When the size is not positive, there are too many cubes, or no lattice point lies inside.
@@ -126,7 +127,8 @@ impl Lattice {
         self.values[a as usize] * self.values[b as usize] < 0.0
     }
 
-    /// Where the surface crosses an edge, as a share of the way from `a` to `b`: by halving, so that it is exact on any surface.
+    /// Where the surface crosses an edge, as a share of the way from `a` to `b`: by halving, so that it is exact on any
+    /// surface.
     fn cut(&self, surface: &MeshSurface, a: u32, b: u32) -> f64 {
         let (from, to) = (self.places[a as usize], self.places[b as usize]);
         let starts_inside = self.values[a as usize] < 0.0;

@@ -341,7 +341,8 @@ impl TetMesh {
         }
     }
 
-    /// The same body with a node in the middle of every side: ten for each tetrahedron. A mesh that has them stays as it is.
+    /// The same body with a node in the middle of every side: ten for each tetrahedron. A mesh that has them stays as
+    /// it is.
     #[must_use]
     pub fn with_midsides(&self) -> Self {
         if self.is_quadratic() {

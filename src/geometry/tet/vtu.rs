@@ -8,8 +8,8 @@ use super::bytes::to_base64;
 use super::grid::Grid;
 use std::fmt::Write as _;
 
-/// The mesh as a `.vtu` file with its numbers in `unit`: arrays in base64 when `binary`, else as text with as many digits as
-/// bring the same double back. Equal meshes give equal bytes.
+/// The mesh as a `.vtu` file with its numbers in `unit`: arrays in base64 when `binary`, else as text with as many
+/// digits as bring the same double back. Equal meshes give equal bytes.
 #[must_use]
 pub fn write_vtu(mesh: &TetMesh, unit: LengthUnit, binary: bool) -> String {
     let grid = Grid::of(mesh);
