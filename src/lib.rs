@@ -15,6 +15,7 @@ pub mod collision;
 pub mod control;
 pub mod daemon;
 pub mod device;
+pub mod fem;
 pub mod files;
 pub mod geometry;
 pub mod haptic;

@@ -16,6 +16,8 @@ fn demo(scene: &str, seed: u64, skill: Skill) -> serde_json::Value {
     let options = DemoOptions {
         scene: scene.into(),
         device: None,
+        port: None,
+        at_rest: false,
         seed: Some(seed),
         skill: Some(skill),
         seconds: None,

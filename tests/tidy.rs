@@ -15,6 +15,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("device", &["math", "shared"]),
     ("haptic", &["math", "shared", "mechanism", "device"]),
     ("geometry", &["math"]),
+    ("fem", &["math", "shared", "mechanism", "geometry"]),
     ("collision", &["math", "shared", "geometry"]),
     ("bake", &["math", "shared", "geometry", "collision"]),
     ("sim", &["math", "shared", "mechanism", "geometry", "collision"]),

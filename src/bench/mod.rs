@@ -7,8 +7,11 @@
 //! rather than means, ratios rather than times, and a peer runs in the same run, taking turns with ours.
 
 pub mod assembly;
+pub mod compliance;
 pub mod contact;
 mod cyclictest;
+pub mod fem;
+mod fem_rig;
 pub mod jitter;
 mod load;
 pub mod passivity;
@@ -145,6 +148,16 @@ pub const SUITES: &[Suite] = &[
         name: "contact",
         about: "from a pose to all contacts of nut and bolt, peg and bore: distance models beside FCL",
         run: contact::run,
+    },
+    Suite {
+        name: "fem",
+        about: "steps of deformable bodies of 440 to 1,600 nodes, free and with up to 450 rows of contact",
+        run: fem::run,
+    },
+    Suite {
+        name: "compliance",
+        about: "compliance of up to 450 rows on a soft bar of 1,000 nodes, beside one solve per row; factors of earlier steps",
+        run: compliance::run,
     },
     Suite {
         name: "telemetry",

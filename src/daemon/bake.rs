@@ -1,15 +1,18 @@
-//! `hapticd bake`: makes the model of a part's distance and writes it to a file.
+//! `hapticd bake`: makes the model of a part's distance and writes it to a file, or does another job beforehand.
 //!
 //! Thread: main; training starts one more.
 
 use super::Failure;
+use super::bake_reduce::ReduceArgs;
+use super::bake_tetmesh::TetmeshArgs;
 use crate::bake::{FieldError, GridPlan, Source, TrainPlan, bake_grid, measure, train};
 use crate::collision::field::{Baked, Symmetry};
 use crate::files::{Dimension, parse_quantity};
+use crate::geometry::mesh::LengthUnit;
 use crate::geometry::parts::{Body, Bolt, BoreBlock, Fit, Hand, Nut, Peg, Side, ThreadSpec};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Points at which the error of a grid is measured.
 const HELD_OUT: usize = 20_000;
@@ -34,9 +37,46 @@ enum ModelKind {
     Network,
 }
 
+/// The model of a part, or another job.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(super) struct BakeCommand {
+    #[command(subcommand)]
+    job: Option<Job>,
+    #[command(flatten)]
+    part: Option<BakeArgs>,
+}
+
+/// Jobs other than models of parts.
+#[derive(Subcommand)]
+enum Job {
+    /// Fill a closed surface with tetrahedra, for bodies that deform
+    #[command(
+        after_help = "Example:\n  hapticd bake tetmesh housing.stl --unit mm --size 2mm --longest 60mm --quadratic --out housing.msh"
+    )]
+    Tetmesh(TetmeshArgs),
+    /// Reduce a linear body of tetrahedra to segments of few motions
+    #[command(
+        after_help = "Example:\n  hapticd bake reduce prong.msh --unit mm --young 165MPa --poisson 0.35 --density 1050kg/m^3 --fixed base --touching hook --plot hankel.svg --out prong.reduced"
+    )]
+    Reduce(ReduceArgs),
+}
+
+impl BakeCommand {
+    /// Does the job.
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        match (&self.job, &self.part) {
+            (Some(Job::Tetmesh(args)), _) => args.run(),
+            (Some(Job::Reduce(args)), _) => args.run(),
+            (None, Some(args)) => args.run(),
+            (None, None) => Err(Failure::Usage("say what to bake: `hapticd bake --help` has examples".into())),
+        }
+    }
+}
+
 /// What to bake.
 #[derive(Args)]
-pub(super) struct BakeArgs {
+struct BakeArgs {
     /// The part
     part: PartKind,
     /// Diameter: nominal of a thread, else of the peg or the hole
@@ -71,7 +111,39 @@ pub(super) struct BakeArgs {
     out: PathBuf,
 }
 
-fn length(text: &str) -> Result<f64, String> {
+/// Unit of the numbers in a file.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum UnitName {
+    /// Millimetres, as most CAD programs write
+    Mm,
+    /// Metres
+    M,
+    /// Inches
+    In,
+    /// Centimetres
+    Cm,
+    /// Micrometres
+    Um,
+}
+
+impl UnitName {
+    pub(super) fn unit(self) -> LengthUnit {
+        match self {
+            Self::Mm => LengthUnit::Millimetre,
+            Self::M => LengthUnit::Metre,
+            Self::In => LengthUnit::Inch,
+            Self::Cm => LengthUnit::Centimetre,
+            Self::Um => LengthUnit::Micrometre,
+        }
+    }
+}
+
+/// How a file's name ends, in small letters.
+pub(super) fn ending(path: &Path) -> String {
+    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
+}
+
+pub(super) fn length(text: &str) -> Result<f64, String> {
     parse_quantity(text, Dimension::Length).map_err(|_| "a length with its unit, such as 48mm".into())
 }
 
@@ -105,7 +177,7 @@ impl BakeArgs {
     }
 
     /// Makes the model, shows how far it has come, writes it and says how far it is off.
-    pub(super) fn run(&self) -> Result<(), Failure> {
+    fn run(&self) -> Result<(), Failure> {
         let source = self.source()?;
         let (field, error) = match self.model {
             ModelKind::Grid => {

@@ -2,7 +2,7 @@
 //!
 //! Thread: main.
 
-use super::bake::BakeArgs;
+use super::bake::BakeCommand;
 use super::calibrate::CalibrateArgs;
 use super::demo::{self, DemoOptions};
 use super::doctor::{self, DoctorOptions};
@@ -95,7 +95,7 @@ enum Verb {
     #[command(
         after_help = "Examples:\n  hapticd bake bolt --diameter 48mm --pitch 5mm --gap 0.4mm --length 20mm --chamfer 1.5mm --model network --out bolt.field\n  hapticd bake bore --diameter 50.035mm --length 40mm --chamfer 1mm --body 80mm --out bore.field\n\ndocs/fields.md says what the models are and how exact."
     )]
-    Bake(BakeArgs),
+    Bake(BakeCommand),
     /// Print what may stand in a kind of file: as JSON Schema for editors, or as a page for people
     #[command(after_help = "Examples:\n  hapticd schema scene > scene.schema.json\n  hapticd schema device --markdown")]
     Schema {

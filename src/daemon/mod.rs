@@ -3,6 +3,8 @@
 //! Thread: main, but for what the parts start.
 
 mod bake;
+mod bake_reduce;
+mod bake_tetmesh;
 mod calibrate;
 pub mod cli;
 mod demo;

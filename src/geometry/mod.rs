@@ -9,6 +9,7 @@
 //!  mass       mass, centre and inertia for a density, in closed form      [mass]
 //!  mesh       triangle meshes: files, checks, mass, exact distance        [mesh]
 //!  Part       exact surface, nodes that can touch, mesh                    [part]
+//!  tet        tetrahedral meshes: files, checks, surface, where a point lies  [tet]
 //!  parts      threads, pegs and bores from their dimensions               [parts]
 //! ```
 //!
@@ -28,6 +29,7 @@ pub mod parts;
 mod shape;
 mod sphere;
 mod surface;
+pub mod tet;
 
 pub use bore::Bore;
 pub use capsule::Capsule;

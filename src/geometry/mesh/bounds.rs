@@ -12,7 +12,7 @@ impl Aabb {
     }
 
     /// The box around `points`.
-    pub(super) fn around<'a>(points: impl IntoIterator<Item = &'a Vec3>) -> Self {
+    pub(in crate::geometry) fn around<'a>(points: impl IntoIterator<Item = &'a Vec3>) -> Self {
         points.into_iter().fold(Self::empty(), |bounds, p| bounds.with(p))
     }
 
@@ -27,7 +27,7 @@ impl Aabb {
     }
 
     /// Sides; zero for the empty box.
-    pub(super) fn size(&self) -> Vec3 {
+    pub(in crate::geometry) fn size(&self) -> Vec3 {
         (self.max - self.min).sup(&Vec3::zeros())
     }
 

@@ -36,5 +36,6 @@ pub use stl::{read_stl, write_stl, write_stl_text};
 pub use surface::MeshSurface;
 pub use tri_mesh::{MeshError, TriMesh};
 pub use unit::LengthUnit;
+pub(in crate::geometry) use validate::check_size;
 pub use validate::{Checks, MeshFault, MeshReport, SizeFault};
 pub use weld::Weld;

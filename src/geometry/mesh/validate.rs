@@ -308,13 +308,18 @@ impl TriMesh {
     /// # Errors
     /// If it is more than half as long again, or shorter in the same measure; with the unit that would fit.
     pub fn check_size(&self, stated_m: f64, read_as: LengthUnit) -> Result<(), SizeFault> {
-        let found_m = self.aabb().size().max();
-        let fits = |size: f64| size <= stated_m * SIZE_FACTOR && size * SIZE_FACTOR >= stated_m;
-        if fits(found_m) {
-            return Ok(());
-        }
-        let in_file = found_m * read_as.per_metre();
-        let likely = LengthUnit::ALL.into_iter().find(|unit| fits(unit.to_metres(in_file)));
-        Err(SizeFault { found_m, stated_m, likely })
+        check_size(&self.aabb(), stated_m, read_as)
     }
+}
+
+/// Compares the longest side of bounds, m, with what was stated.
+pub(in crate::geometry) fn check_size(bounds: &Aabb, stated_m: f64, read_as: LengthUnit) -> Result<(), SizeFault> {
+    let found_m = bounds.size().max();
+    let fits = |size: f64| size <= stated_m * SIZE_FACTOR && size * SIZE_FACTOR >= stated_m;
+    if fits(found_m) {
+        return Ok(());
+    }
+    let in_file = found_m * read_as.per_metre();
+    let likely = LengthUnit::ALL.into_iter().find(|unit| fits(unit.to_metres(in_file)));
+    Err(SizeFault { found_m, stated_m, likely })
 }

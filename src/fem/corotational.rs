@@ -1,0 +1,297 @@
+//! Bodies with large rotations: corotational elements by implicit Euler or, without time, quasi-statically.
+//!
+//! Thread: simulation (storage is taken at construction; steps do not allocate).
+//!
+//! Elastic energy. At each point the deformation `F = R S` is turned back by its rotation, and what is left is small:
+//! `Ψ = µ |S − 1|² + λ/2 tr²(S − 1)`. The force `w R (2µ (S − 1) + λ tr(S − 1) 1) g_a` is its exact derivative (the
+//! turning of `R` does no work, as `S` and its stress have the same axes), zero for every rigid motion. The matrix is
+//! the stiffness turned with the points, `Σ R K Rᵀ`: positive semi-definite always, and the exact derivative but for
+//! the turning of `R`.
+//!
+//! Step. Seed 004, eqs 1.4–1.7, with one linearisation: `(M + h D + h² K) v_f = M v + h (p − f(q)) + h Hᵀλ`. Divided by
+//! `h`, this is the mechanism's `A û = b + Hᵀλ` with `A = M/h + D + h K`, `û = v_f`, `q_f = q + h û`. (Eq. 1.7 is the
+//! same for `dv`; the sign of its external force is that of eq. 1.4 here.) Quasi-static, eq. 1.9: `K dq = p − f + Hᵀλ`,
+//! the same with `A = h K`, `dq = h û`.
+
+use super::factor::Factor;
+use super::model::{FemError, FemModel};
+use super::pattern::{SparseMatrix, add_vector};
+use super::rotation::nearest_rotation;
+use super::rows::Rows;
+use super::{Compliance, Regime};
+use crate::math::{Mat3, Rot, Vec3};
+use std::sync::Arc;
+
+/// A body in motion. Vectors are displacements from rest, three numbers for each free node.
+pub struct CorotationalBody {
+    pub(super) model: Arc<FemModel>,
+    pub(super) regime: Regime,
+    /// Rotation of each point, kept from step to step.
+    quaternions: Vec<Rot>,
+    pub(super) rotations: Vec<Mat3>,
+    stiffness: SparseMatrix,
+    pub(super) matrix: SparseMatrix,
+    factor: Factor,
+    pub(super) step_s: f64,
+    position: Vec<f64>,
+    velocity: Vec<f64>,
+    gravity: Vec<f64>,
+    /// `b` and `û` of the step under way.
+    pub(super) right: Vec<f64>,
+    pub(super) midpoint: Vec<f64>,
+    scratch: Vec<f64>,
+}
+
+impl CorotationalBody {
+    /// The body at rest, under a constant acceleration of gravity.
+    #[must_use]
+    pub fn new(model: Arc<FemModel>, gravity: Vec3) -> Self {
+        let zeros = vec![0.0; model.size()];
+        let points = model.elements.weights.len();
+        let blank = SparseMatrix::zeros(model.pattern.clone());
+        Self {
+            regime: Regime::Dynamic,
+            quaternions: vec![Rot::identity(); points],
+            rotations: vec![Mat3::identity(); points],
+            stiffness: blank.clone(),
+            matrix: blank,
+            factor: Factor::new(model.symbolic.clone()),
+            step_s: 0.0,
+            position: zeros.clone(),
+            velocity: zeros.clone(),
+            gravity: model.gravity_force(&gravity),
+            right: zeros.clone(),
+            midpoint: zeros.clone(),
+            scratch: zeros,
+            model,
+        }
+    }
+
+    /// Sets the body down at a state.
+    ///
+    /// # Errors
+    /// When a slice is not of the body's size.
+    pub fn set_state(&mut self, position: &[f64], velocity: &[f64]) -> Result<(), FemError> {
+        self.check_size(position)?;
+        self.check_size(velocity)?;
+        self.position.copy_from_slice(position);
+        self.velocity.copy_from_slice(velocity);
+        Ok(())
+    }
+
+    /// What does not change.
+    #[must_use]
+    pub fn model(&self) -> &Arc<FemModel> {
+        &self.model
+    }
+
+    /// Displacements.
+    #[must_use]
+    pub fn position(&self) -> &[f64] {
+        &self.position
+    }
+
+    /// Velocities; in the quasi-static regime those of the last change of place.
+    #[must_use]
+    pub fn velocity(&self) -> &[f64] {
+        &self.velocity
+    }
+
+    /// Velocity `û` of the step under way or just finished.
+    #[must_use]
+    pub fn midpoint(&self) -> &[f64] {
+        &self.midpoint
+    }
+
+    /// With time or without.
+    #[must_use]
+    pub fn regime(&self) -> Regime {
+        self.regime
+    }
+
+    /// Steps from now on with time or without. Velocities carry over both ways.
+    pub fn set_regime(&mut self, regime: Regime) {
+        self.regime = regime;
+    }
+
+    /// Elastic energy, J, of the place the body is at.
+    #[must_use]
+    pub fn elastic_energy(&mut self) -> f64 {
+        let model = self.model.clone();
+        self.turn();
+        let mut total = 0.0;
+        for e in 0..model.elements.count() {
+            for p in 0..model.elements.points {
+                let stretch = self.stretch(e, p);
+                let (lambda, mu) = model.elements.lame[e];
+                let trace = stretch.trace();
+                total += model.elements.weight_at(e, p) * (mu * stretch.norm_squared() + 0.5 * lambda * trace * trace);
+            }
+        }
+        total
+    }
+
+    /// Kinetic energy, J.
+    #[must_use]
+    pub fn kinetic_energy(&self) -> f64 {
+        0.5 * self.model.mass().quadratic_form(&self.velocity)
+    }
+
+    /// Elastic forces on the free nodes at the place the body is at, N: minus the slope of [`Self::elastic_energy`].
+    #[must_use]
+    pub fn elastic_force(&mut self) -> Vec<f64> {
+        self.turn();
+        let mut force = vec![0.0; self.model.size()];
+        self.subtract_force(&mut force);
+        force
+    }
+
+    /// Begins a step of `step_s` under `force` and gravity: rotations, forces, matrix, factor; afterwards
+    /// [`Self::midpoint`] is the free velocity.
+    ///
+    /// # Errors
+    /// When the step is no positive time, `force` not of the body's size, or the matrix has no factor, as that of a
+    /// quasi-static body which is free to move has none.
+    pub fn prepare(&mut self, force: &[f64], step_s: f64) -> Result<(), FemError> {
+        self.assemble(force, step_s)?;
+        self.factor.refactor(&self.matrix)?;
+        self.midpoint.copy_from_slice(&self.right);
+        self.factor.solve(&mut self.midpoint);
+        Ok(())
+    }
+
+    /// The first half of [`Self::prepare`]: everything but the factor and the solve.
+    pub(super) fn assemble(&mut self, force: &[f64], step_s: f64) -> Result<(), FemError> {
+        self.check_size(force)?;
+        if !(step_s > 0.0 && step_s.is_finite()) {
+            return Err(FemError::BadStep);
+        }
+        self.step_s = step_s;
+        self.turn();
+        for ((sum, force), gravity) in self.right.iter_mut().zip(force).zip(&self.gravity) {
+            *sum = force + gravity;
+        }
+        let mut right = std::mem::take(&mut self.right);
+        self.subtract_force(&mut right);
+        self.right = right;
+        let model = self.model.clone();
+        model.assemble_stiffness(&self.rotations, &mut self.stiffness);
+        let damping = model.damping;
+        let (inertial, elastic) = match self.regime {
+            Regime::Dynamic => {
+                model.mass().add_product(1.0 / step_s, &self.velocity, &mut self.right);
+                (1.0 / step_s + damping.mass_per_s, step_s + damping.stiffness_s)
+            }
+            Regime::QuasiStatic => (0.0, step_s),
+        };
+        self.matrix.combine(inertial, model.mass(), elastic, &self.stiffness);
+        Ok(())
+    }
+
+    /// Compliance `W = h · H A⁻¹ Hᵀ` of rows in the step under way, m/N, row-major.
+    ///
+    /// # Errors
+    /// When no step was prepared.
+    pub fn compliance(&self, rows: &Rows, work: &mut Compliance, out: &mut [f64]) -> Result<(), FemError> {
+        if !self.factor.is_ready() {
+            return Err(FemError::BadStep);
+        }
+        work.compute(&self.factor, rows, self.step_s, out);
+        Ok(())
+    }
+
+    /// Turns `b` into `A⁻¹ b` with the `A` of the step under way.
+    ///
+    /// # Errors
+    /// When `b` is not of the body's size, or no step was prepared.
+    pub fn solve(&mut self, b: &mut [f64]) -> Result<(), FemError> {
+        self.check_size(b)?;
+        if !self.factor.is_ready() {
+            return Err(FemError::BadStep);
+        }
+        self.factor.solve(b);
+        Ok(())
+    }
+
+    /// Adds constraint forces `Hᵀλ` to the step under way: `û` moves by `A⁻¹ Hᵀλ`.
+    ///
+    /// # Errors
+    /// When `force` is not of the body's size, or no step was prepared.
+    pub fn apply_contact(&mut self, force: &[f64]) -> Result<(), FemError> {
+        self.check_size(force)?;
+        if !self.factor.is_ready() {
+            return Err(FemError::BadStep);
+        }
+        self.scratch.copy_from_slice(force);
+        self.factor.solve(&mut self.scratch);
+        for (v, correction) in self.midpoint.iter_mut().zip(&self.scratch) {
+            *v += correction;
+        }
+        Ok(())
+    }
+
+    /// Ends the step under way.
+    pub fn finish(&mut self) {
+        for (x, v) in self.position.iter_mut().zip(&self.midpoint) {
+            *x += self.step_s * v;
+        }
+        self.velocity.copy_from_slice(&self.midpoint);
+    }
+
+    /// One whole step without constraints.
+    ///
+    /// # Errors
+    /// As [`Self::prepare`].
+    pub fn step(&mut self, force: &[f64], step_s: f64) -> Result<(), FemError> {
+        self.prepare(force, step_s)?;
+        self.finish();
+        Ok(())
+    }
+
+    pub(super) fn check_size(&self, slice: &[f64]) -> Result<(), FemError> {
+        if slice.len() == self.model.size() { Ok(()) } else { Err(FemError::SizeMismatch) }
+    }
+
+    fn deformation(&self, element: usize, point: usize) -> Mat3 {
+        let u = self.model.at_nodes(element, &self.position);
+        self.model.elements.displacement_gradient(element, point, &u) + Mat3::identity()
+    }
+
+    /// Finds the rotation of every point.
+    fn turn(&mut self) {
+        let points = self.model.elements.points;
+        for e in 0..self.model.elements.count() {
+            for p in 0..points {
+                let f = self.deformation(e, p);
+                let k = e * points + p;
+                self.quaternions[k] = nearest_rotation(&f, &self.quaternions[k]);
+                self.rotations[k] = *self.quaternions[k].to_rotation_matrix().matrix();
+            }
+        }
+    }
+
+    /// `S − 1` at a point.
+    fn stretch(&self, element: usize, point: usize) -> Mat3 {
+        let k = element * self.model.elements.points + point;
+        let s = self.rotations[k].tr_mul(&self.deformation(element, point));
+        (s + s.transpose()) * 0.5 - Mat3::identity()
+    }
+
+    /// `y ← y − f(q)` with the rotations as they are.
+    fn subtract_force(&self, y: &mut [f64]) {
+        let elements = &self.model.elements;
+        for e in 0..elements.count() {
+            for p in 0..elements.points {
+                let stretch = self.stretch(e, p);
+                let (lambda, mu) = elements.lame[e];
+                let stress = stretch * (2.0 * mu) + Mat3::identity() * (lambda * stretch.trace());
+                let pulled = self.rotations[e * elements.points + p] * stress * elements.weight_at(e, p);
+                for (node, g) in elements.nodes_of(e).iter().zip(elements.gradients_at(e, p)) {
+                    if let Some(place) = self.model.place_of(*node) {
+                        add_vector(y, place, &-(pulled * g));
+                    }
+                }
+            }
+        }
+    }
+}

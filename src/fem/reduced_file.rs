@@ -1,0 +1,204 @@
+//! Reduced models as files.
+//!
+//! Thread: cold.
+//!
+//! ```text
+//!  "HAPTICDR"  version u32  hash of the source 16  payload  hash of all before 16      little-endian
+//! ```
+//!
+//! The first hash says what the model was made from: who loads it states the source it expects, and a model made from
+//! another is stale. The last catches bytes that have changed. Both are FNV-1a over 128 bits: they guard against
+//! accidents.
+
+use super::segment::ReducedModel;
+use nalgebra::DMatrix;
+
+const MAGIC: &[u8; 8] = b"HAPTICDR";
+const VERSION: u32 = 1;
+/// Most motions: beyond it a full matrix is no longer small.
+const MOST: u64 = 4096;
+
+/// Why bytes are not the reduced model that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReducedFileError {
+    /// Something else.
+    #[error("not a reduced model: make one with `hapticd bake reduce`")]
+    NotAModel,
+    /// Another version.
+    #[error("a reduced model of version {0}, this program reads version 1: make it again with `hapticd bake reduce`")]
+    Version(u32),
+    /// Cut short or changed.
+    #[error("the reduced model is damaged: make it again with `hapticd bake reduce`")]
+    Damaged,
+    /// Made from something else.
+    #[error("the reduced model was made from another mesh, material or plan: make it again with `hapticd bake reduce`")]
+    Stale,
+}
+
+/// Hash of what a model is made from.
+#[must_use]
+pub fn source_hash(parts: &[&[u8]]) -> [u8; 16] {
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for byte in parts.iter().copied().flatten() {
+        hash = (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+    hash.to_le_bytes()
+}
+
+impl ReducedModel {
+    /// The model as bytes, with the hash of what it was made from.
+    #[must_use]
+    pub fn to_bytes(&self, source: &[u8; 16]) -> Vec<u8> {
+        let mut all = MAGIC.to_vec();
+        all.extend(VERSION.to_le_bytes());
+        all.extend(source);
+        let count = |value: usize, all: &mut Vec<u8>| all.extend((value as u64).to_le_bytes());
+        count(self.full_size, &mut all);
+        count(self.sizes.len(), &mut all);
+        self.sizes.iter().for_each(|size| count(*size, &mut all));
+        count(self.nodes.len(), &mut all);
+        self.nodes.iter().for_each(|node| all.extend(node.to_le_bytes()));
+        let numbers = |list: &[f64], all: &mut Vec<u8>| list.iter().for_each(|x| all.extend(x.to_le_bytes()));
+        for matrix in [&self.mass, &self.damping, &self.stiffness, &self.weights, &self.basis] {
+            numbers(matrix.as_slice(), &mut all);
+        }
+        count(1 + self.local_hankel.len(), &mut all);
+        for list in std::iter::once(&self.shared_hankel).chain(&self.local_hankel) {
+            count(list.len(), &mut all);
+            numbers(list, &mut all);
+        }
+        let check = source_hash(&[&all]);
+        all.extend(check);
+        all
+    }
+
+    /// The model in `bytes`, which must have been made from the source with this hash, if one is stated.
+    ///
+    /// # Errors
+    /// If the bytes are no model, of another version, damaged, or made from something else.
+    pub fn from_bytes(bytes: &[u8], source: Option<&[u8; 16]>) -> Result<Self, ReducedFileError> {
+        if !bytes.starts_with(MAGIC) {
+            return Err(ReducedFileError::NotAModel);
+        }
+        let mut reader = Reader(&bytes[MAGIC.len()..]);
+        let version = u32::from_le_bytes(reader.take()?);
+        if version != VERSION {
+            return Err(ReducedFileError::Version(version));
+        }
+        let made_from = reader.take::<16>()?;
+        let body = bytes.len().checked_sub(16).ok_or(ReducedFileError::Damaged)?;
+        if bytes[body..] != source_hash(&[&bytes[..body]]) {
+            return Err(ReducedFileError::Damaged);
+        }
+        if source.is_some_and(|wanted| *wanted != made_from) {
+            return Err(ReducedFileError::Stale);
+        }
+        reader.model()
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], ReducedFileError> {
+        let (first, rest) = self.0.split_first_chunk::<N>().ok_or(ReducedFileError::Damaged)?;
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    /// A count of things that are still to come.
+    fn count(&mut self) -> Result<usize, ReducedFileError> {
+        let count = u64::from_le_bytes(self.take()?);
+        let fits = count <= self.0.len() as u64;
+        usize::try_from(count).ok().filter(|_| fits).ok_or(ReducedFileError::Damaged)
+    }
+
+    fn numbers(&mut self, count: usize) -> Result<Vec<f64>, ReducedFileError> {
+        (0..count).map(|_| self.take().map(f64::from_le_bytes)).collect()
+    }
+
+    fn matrix(&mut self, rows: usize, columns: usize) -> Result<DMatrix<f64>, ReducedFileError> {
+        Ok(DMatrix::from_vec(rows, columns, self.numbers(rows * columns)?))
+    }
+
+    fn model(&mut self) -> Result<ReducedModel, ReducedFileError> {
+        let full_size = u64::from_le_bytes(self.take()?) as usize;
+        let segments = self.count()?;
+        let sizes = (0..segments).map(|_| self.count()).collect::<Result<Vec<_>, _>>()?;
+        let total = sizes.iter().sum::<usize>();
+        if total as u64 > MOST || total == 0 {
+            return Err(ReducedFileError::Damaged);
+        }
+        let count = self.count()?;
+        let nodes = (0..count).map(|_| self.take().map(u32::from_le_bytes)).collect::<Result<Vec<_>, _>>()?;
+        let (mass, damping) = (self.matrix(total, total)?, self.matrix(total, total)?);
+        let (stiffness, weights) = (self.matrix(total, total)?, self.matrix(total, 3)?);
+        let basis = self.matrix(3 * nodes.len(), total)?;
+        let lists = self.count()?;
+        let mut hankel = Vec::new();
+        for _ in 0..lists {
+            let length = self.count()?;
+            hankel.push(self.numbers(length)?);
+        }
+        if hankel.is_empty() {
+            return Err(ReducedFileError::Damaged);
+        }
+        let shared_hankel = hankel.remove(0);
+        Ok(ReducedModel {
+            sizes,
+            mass,
+            damping,
+            stiffness,
+            weights,
+            nodes,
+            basis,
+            shared_hankel,
+            local_hankel: hankel,
+            full_size,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> ReducedModel {
+        let number = |i: usize, j: usize| (1 + i * 7 + j) as f64 * 0.1;
+        ReducedModel {
+            sizes: vec![1, 2],
+            mass: DMatrix::from_fn(3, 3, number),
+            damping: DMatrix::from_fn(3, 3, number),
+            stiffness: DMatrix::from_fn(3, 3, number),
+            weights: DMatrix::from_fn(3, 3, number),
+            nodes: vec![4, 9],
+            basis: DMatrix::from_fn(6, 3, number),
+            shared_hankel: vec![3.0, 2.0],
+            local_hankel: vec![vec![1.0], vec![]],
+            full_size: 60,
+        }
+    }
+
+    #[test]
+    fn a_model_comes_back_whole_and_only_for_its_source() {
+        let source = source_hash(&[b"mesh", b"steel"]);
+        let bytes = model().to_bytes(&source);
+        let back = ReducedModel::from_bytes(&bytes, Some(&source)).expect("sound");
+        assert_eq!(back.to_bytes(&source), bytes);
+        assert_eq!((back.nodes, back.basis, back.local_hankel), (model().nodes, model().basis, model().local_hankel));
+        let other = source_hash(&[b"mesh", b"brass"]);
+        assert_eq!(ReducedModel::from_bytes(&bytes, Some(&other)).map(|_| ()), Err(ReducedFileError::Stale));
+        assert!(ReducedModel::from_bytes(&bytes, None).is_ok());
+    }
+
+    #[test]
+    fn every_damage_is_noticed() {
+        let bytes = model().to_bytes(&[0; 16]);
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x10;
+            assert!(ReducedModel::from_bytes(&damaged, None).is_err(), "byte {at}");
+            assert!(ReducedModel::from_bytes(&bytes[..at], None).is_err(), "cut at {at}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Tetrahedral meshes: files in and out, checks, surface, mass, where a point lies, and meshes made from dimensions.
+//!
+//! Thread: cold.
+//!
+//! ```text
+//!  bytes ──► read_msh, read_vtk, read_vtu (unit stated) ──► TetMesh ──► check ──► surface, mass, Locator ──► fem
+//!                                                            ▲  │
+//!                            BlockSpec (beam, block), stuff ─┘  └─► with_midsides: ten nodes for each tetrahedron
+//! ```
+//!
+//! A mesh in memory is always in metres. No file says its unit, so the reader must be told.
+
+mod block;
+mod bytes;
+mod check;
+mod faces;
+mod grid;
+mod locate;
+mod msh;
+mod msh_read;
+mod quality;
+mod stuffing;
+mod tet_mesh;
+mod vtk;
+mod vtu;
+mod vtu_read;
+
+pub use block::{BlockSpec, Split};
+pub use check::{TetFault, TetReport};
+pub use faces::Skin;
+pub use locate::{Locator, Place};
+pub use msh::{MshForm, write_msh};
+pub use msh_read::read_msh;
+pub use quality::Quality;
+pub use stuffing::Fit;
+pub use tet_mesh::{Group, MIDSIDES, Members, TetMesh, TetMeshError};
+pub use vtk::{read_vtk, write_vtk};
+pub use vtu::write_vtu;
+pub use vtu_read::read_vtu;

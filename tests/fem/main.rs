@@ -1,0 +1,16 @@
+//! Deformable bodies: meshes of tetrahedra, elements, integration, compliance.
+
+#![expect(clippy::panic, reason = "a test reports by panicking")]
+
+mod asynchronous;
+mod beams;
+mod compliance;
+mod corotational;
+mod elastic;
+mod hertz;
+mod mesh_checks;
+mod mesh_files;
+mod patch;
+mod reduced;
+mod reference;
+mod stuffing;
