@@ -55,7 +55,7 @@ fn seeds() -> u64 {
 
 /// Virtual time of a restless hand, s; `HAPTICD_ASSEMBLY_SECONDS=600` for ten minutes, best in release.
 fn seconds() -> f64 {
-    std::env::var("HAPTICD_ASSEMBLY_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3.0)
+    std::env::var("HAPTICD_ASSEMBLY_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2.0)
 }
 
 /// Rate of the simulation under a restless hand, Hz.
