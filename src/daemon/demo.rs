@@ -490,19 +490,19 @@ fn live(
         std::thread::sleep(Duration::from_millis(10));
         let view = status.read().view;
         let batch: Vec<TickRecord> = records.drain().collect();
-        if beginning.look(&batch, &mut desk, &mut |line| voice.say(line)) {
+        let begun = beginning.look(&batch, &mut desk, &mut |line| voice.say(line));
+        if begun {
             watch.take(&batch, &view, tape);
         }
-        let time_s = watch.time_s;
-        let cause = batch.last().and_then(|record| record.cause);
+        let cause = batch.last().and_then(|record| record.cause).filter(|cause| begun || *cause == Trip::Halt);
         let report = hands.report();
         if let Some(window) = &window {
-            let (figures, touches, task) = (*haptic.figures(), *haptic.touches(), watch.task(&report, time_s));
+            let (figures, touches, task) = (*haptic.figures(), *haptic.touches(), watch.task(&report, watch.time_s));
             window.show(Frame { ticks: batch, view, touches, figures, task });
         }
         tape.view(&view);
         tape.phase(&report);
-        if watch.operator(&report, time_s, voice, &stage) {
+        if watch.operator(&report, watch.time_s, voice, &stage) {
             break;
         }
         let overdue = beginning.overdue(stage.asked_s, stage.built.haptic.rate_hz);

@@ -9,10 +9,11 @@ use crate::device::driver::{DriverState, HomingGuide};
 use crate::device::operator::OperatorReport;
 use crate::device::port::{Link, LinkNews, LinkState, LinkStatus, find, probe, reach};
 use crate::device::{Device, DeviceSpec};
-use crate::haptic::{Desk, TickRecord};
+use crate::haptic::{Desk, TickRecord, Trip};
 use crate::math::{Pose, Vec3};
 use crate::scene;
 use crate::shared::LatestReader;
+use crate::shared::lifecycle::State;
 use crate::shared::realtime::RealtimeRequest;
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,8 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(10);
 /// The scene begins when the handle has been this near to its beginning, m, for so many ticks.
 const NEAR: (f64, u32) = (0.02, 300);
+/// How often a fault before the beginning is acknowledged, in ticks.
+const ACKNOWLEDGE: u64 = 100;
 /// How often the way there is told, in ticks.
 const TELL: u64 = 3000;
 /// Times a device may fail to start before it is given up; it is tried again every 2 s.
@@ -102,7 +105,15 @@ impl Beginning {
         for record in batch {
             let Some(start) = self.start else { break };
             let way = start - record.pose_device_handle.translation.vector;
-            self.near = if record.homed && way.norm() < NEAR.0 { self.near + 1 } else { 0 };
+            let rests = record.homed && record.state == State::Disabled;
+            self.near = if rests && way.norm() < NEAR.0 { self.near + 1 } else { 0 };
+            // Locking memory at the start of the loop can keep the device waiting; before forces that is no one's loss.
+            if record.state == State::Fault
+                && record.cause != Some(Trip::Halt)
+                && self.ticks.is_multiple_of(ACKNOWLEDGE)
+            {
+                desk.acknowledge();
+            }
             if self.near >= NEAR.1 {
                 self.start = None;
             } else if self.near == 0 && self.ticks.is_multiple_of(TELL) {
@@ -114,6 +125,8 @@ impl Beginning {
             }
             self.ticks += 1;
         }
+        // Nobody reads the answers, and orders wait while there is no room for more.
+        desk.answers().for_each(drop);
         if self.start.is_none() && !self.asked {
             self.asked = true;
             desk.enable();
