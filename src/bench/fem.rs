@@ -22,8 +22,6 @@ const GRAVITY: f64 = 9.81;
 const BARS: [(&str, [u32; 3]); 3] = [("437-nodes", [18, 4, 4]), ("980-nodes", [19, 6, 6]), ("1625-nodes", [24, 7, 7])];
 /// Contacts on the underside.
 const CONTACTS: [usize; 3] = [0, 50, 150];
-/// From this many contacts on, the nodes that can touch are eliminated last.
-const LAST_FROM: usize = 40;
 
 /// Runs the suite.
 ///
@@ -33,7 +31,7 @@ pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
     for (name, cells) in BARS {
         let mesh = bar(cells)?;
         for count in CONTACTS {
-            let model = model(&mesh, count >= LAST_FROM)?;
+            let model = model(&mesh, false)?;
             let rows = contacts(&mesh, &model, count, options.seed);
             let mut pressed = PressedBar::new(model, rows, GRAVITY);
             let mut times = Vec::new();

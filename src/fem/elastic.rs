@@ -77,7 +77,7 @@ impl ElasticBody {
         self.check_size(velocity)?;
         self.position.copy_from_slice(position);
         self.velocity.copy_from_slice(velocity);
-        self.ledger = EnergyLedger::open(self.kinetic_j(), self.model.elastic_energy(&self.position));
+        self.ledger = EnergyLedger::open(self.kinetic_j(), self.potential_j());
         Ok(())
     }
 
@@ -195,7 +195,7 @@ impl ElasticBody {
             contact_work_j: step_s * power(&self.contact),
             dissipated_j: step_s * heat,
         };
-        let (kinetic_j, potential_j) = (self.kinetic_j(), self.model.elastic_energy(&self.position));
+        let (kinetic_j, potential_j) = (self.kinetic_j(), self.potential_j());
         self.ledger.record(&flow, kinetic_j, potential_j);
     }
 
@@ -294,6 +294,13 @@ impl ElasticBody {
 
     fn kinetic_j(&self) -> f64 {
         0.5 * self.model.mass().quadratic_form(&self.velocity)
+    }
+
+    fn potential_j(&self) -> f64 {
+        match self.accuracy {
+            Accuracy::Plain => 0.5 * self.model.stiffness().quadratic_form(&self.position),
+            Accuracy::Compensated => self.model.elastic_energy(&self.position),
+        }
     }
 }
 

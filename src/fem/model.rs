@@ -22,8 +22,8 @@ pub enum FemError {
     Mesh(#[from] TetReport),
     /// A material makes no sense.
     #[error(
-        "material of tetrahedron {tet}: Young's modulus and density must be positive, Poisson's ratio above −1 and below \
-         0.5"
+        "material of tetrahedron {tet}: Young's modulus and density must be positive, Poisson's ratio above −1 and \
+         below 0.5"
     )]
     Material {
         /// The first tetrahedron of that material.

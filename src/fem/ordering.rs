@@ -11,7 +11,7 @@ pub enum Ordering<'a> {
     /// Least fill, by approximate minimum degree.
     LeastFill,
     /// These nodes last, the rest by least fill: a force on them touches the end of the factor only. The factor itself
-    /// gets larger, so that this pays from about 200 rows of contact on.
+    /// gets larger: whether that pays depends on the mesh (`hapticd bench compliance`).
     Last(&'a [u32]),
 }
 

@@ -162,12 +162,31 @@ impl SparseMatrix {
         }
     }
 
-    /// `xᵀ A x`.
+    /// `xᵀ A x`; zero for a slice of another size than the matrix.
     #[must_use]
     pub fn quadratic_form(&self, x: &[f64]) -> f64 {
-        let mut y = vec![0.0; x.len()];
-        self.add_product(1.0, x, &mut y);
-        x.iter().zip(&y).map(|(a, b)| a * b).sum()
+        if x.len() != self.size() {
+            return 0.0;
+        }
+        let mut total = 0.0;
+        for node in 0..self.pattern.nodes() {
+            let below = self.pattern.below(node);
+            for axis in 0..3 {
+                let start = self.pattern.start(node, axis);
+                let (diagonal, rest) = self.values[start..start + 3 - axis + 3 * below.len()].split_at(3 - axis);
+                // What stands below the diagonal stands above it as well.
+                let mut sum = 0.5 * diagonal[0] * x[3 * node + axis];
+                for (k, value) in diagonal.iter().enumerate().skip(1) {
+                    sum += value * x[3 * node + axis + k];
+                }
+                for (row, values) in below.iter().zip(rest.as_chunks::<3>().0) {
+                    let at = 3 * *row as usize;
+                    sum += values[0] * x[at] + values[1] * x[at + 1] + values[2] * x[at + 2];
+                }
+                total += 2.0 * sum * x[3 * node + axis];
+            }
+        }
+        total
     }
 
     /// All numbers, as a full matrix.

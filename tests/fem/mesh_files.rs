@@ -104,7 +104,8 @@ fn foreign_and_old_files_are_refused_with_what_to_do() {
     assert!(image.contains("UnstructuredGrid"), "{image}");
     let packed = b"<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkZLibDataCompressor\">";
     assert!(text(read_vtu(packed, LengthUnit::Metre)).contains("compress"));
-    let hole = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 1 1 1\n3 1 0 1\n1\n0 0 0\n$EndNodes\n$Elements\n1 1 1 1\n\
+    let hole = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 1 1 1\n3 1 0 1\n\
+        1\n0 0 0\n$EndNodes\n$Elements\n1 1 1 1\n\
         3 1 4 1\n1 1 2 3 4\n$EndElements\n";
     let reason = text(read_msh(hole.as_bytes(), LengthUnit::Metre));
     assert!(reason.contains("line 13") && reason.contains("node 2"), "{reason}");
