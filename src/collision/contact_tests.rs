@@ -256,7 +256,7 @@ fn the_chamfer_pushes_a_misplaced_peg_up_and_towards_the_axis() {
     // Half a millimetre beside the axis; the lower rim 0.4 mm below the top face would be in the chamfer by
     // ((ρ − R) − z)/√2.
     let (shift, z) = (5e-4, -4e-4);
-    let list = touch_at((PEG, at(shift.clone(), 0.0, z + 0.03)), hole(chamfer), 1e-3);
+    let list = touch_at((PEG, at(shift, 0.0, z + 0.03)), hole(chamfer), 1e-3);
     let expected = (-(shift + PEG_RADIUS - HOLE_RADIUS - chamfer) + z) / 2.0_f64.sqrt();
     near(list[0].gap, expected, 1e-12);
     let way = Vec3::new(-1.0, 0.0, 1.0).normalize();

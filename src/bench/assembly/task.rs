@@ -38,7 +38,7 @@ pub struct Figures {
     pub step_s: Vec<f64>,
     /// Deepest node of all, exact, every ten steps, m.
     pub penetration_m: Vec<f64>,
-    /// Greatest distance from the thread that the nut began on, m.
+    /// Greatest distance from the thread that the nut is on when it has fallen through its play, after a tenth of the time, m.
     pub lead_error_m: f64,
     /// Of a nut: root mean square of the axial speed that its thread does not explain, after a third of the time. Of a peg: of
     /// its speed while it is held, in the second half of the first second. m/s.
@@ -99,6 +99,7 @@ pub fn run(assembly: &Assembly, task: Task) -> Figures {
         x.y.atan2(x.x)
     };
     let (mut last, mut squares, mut counted, mut torques) = (angle_of(&drive), 0.0, 0, Vec::new());
+    let mut fallen = 0.0;
     for step in 0..steps {
         let (force, torque) = task.load(&drive, step, start.translation.z);
         let began = thread_busy_ns();
@@ -119,7 +120,10 @@ pub fn run(assembly: &Assembly, task: Task) -> Figures {
         match task {
             Task::Drive { pitch } | Task::Loaded { pitch, .. } => {
                 let off = figures.moved_m - pitch * figures.turned_rad / TAU;
-                figures.lead_error_m = figures.lead_error_m.max(off.abs());
+                if step < steps / 10 {
+                    fallen = off;
+                }
+                figures.lead_error_m = figures.lead_error_m.max((off - fallen).abs());
                 if late {
                     squares += (v.z - pitch * w.z / TAU).powi(2);
                     counted += 1;

@@ -119,12 +119,12 @@ impl View<'_> {
     }
 
     /// A place in the frame of B's shape.
-    fn to_b(&self, place: &Place) -> Place {
-        moved(place, &self.b.pose.inverse(), &(self.origin - Vec3::zeros()))
+    fn in_b(&self, place: &Place) -> Place {
+        moved(place, &self.b.pose.inverse(), self.origin)
     }
 
     /// And back.
-    fn from_b(&self, place: &Place) -> Place {
+    fn out_of_b(&self, place: &Place) -> Place {
         let turn = &self.b.pose.rotation;
         Place { point: turn * place.point + self.b.pose.translation.vector - self.origin, normal: turn * place.normal }
     }
@@ -181,7 +181,7 @@ impl Reducer {
                 centers[number] = None;
             }
         }
-        self.centers = centers.map(|center| center.map(|center| view.to_b(&center)));
+        self.centers = centers.map(|center| center.map(|center| view.in_b(&center)));
     }
 
     /// Lists the nodes that carry, at most about [`SAMPLE`] of them, evenly.
@@ -212,7 +212,7 @@ impl Reducer {
     fn recall(&self, view: &View<'_>, most: usize) -> [Option<Place>; MOST] {
         let mut kept = 0;
         self.centers.map(|center| {
-            let center = view.from_b(&center?);
+            let center = view.out_of_b(&center?);
             let reach = (LOST * view.size).powi(2);
             let near = self.active.iter().any(|i| view.place(*i as usize).apart(&center, view.size) < reach);
             kept += usize::from(near);
@@ -378,7 +378,7 @@ impl Reducer {
                 self.chosen.push(Chosen { number, side: near.side[index], point });
             }
         }
-        self.centers = centers.map(|center| center.map(|center| view.to_b(&center)));
+        self.centers = centers.map(|center| center.map(|center| view.in_b(&center)));
     }
 }
 
