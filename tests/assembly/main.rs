@@ -3,4 +3,5 @@
 //! All of it with the simulation alone, steps of 1 ms, as `hapticd bench assembly` measures it.
 
 mod friction;
+mod jamming;
 mod runs;
