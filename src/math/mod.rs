@@ -78,11 +78,23 @@ pub fn displacement(from: &Pose, to: &Pose) -> Twist {
     join(&(to.translation.vector - from.translation.vector), &log_so3(&(from.rotation.inverse() * to.rotation)))
 }
 
-/// Two unit vectors that complete `normal` (unit) to a right-handed frame `(normal, t1, t2)`: a fixed frame turned the short
-/// way. They are continuous in the normal but for one direction, which no wall, floor or ceiling has: impulses
-/// along them can be carried from one normal to a nearby one.
+/// Two unit vectors that complete `normal` (unit) to a right-handed frame `(normal, t1, t2)`, without a branch that
+/// flips for nearby normals except at `normal.z = −0` (Duff et al. 2017).
 #[must_use]
 pub fn tangents(normal: &Vec3) -> (Vec3, Vec3) {
+    let sign = 1.0_f64.copysign(normal.z);
+    let a = -1.0 / (sign + normal.z);
+    let b = normal.x * normal.y * a;
+    (
+        Vec3::new(1.0 + sign * normal.x * normal.x * a, sign * b, -sign * normal.x),
+        Vec3::new(b, sign + normal.y * normal.y * a, -normal.y),
+    )
+}
+
+/// The same, but continuous in the normal except for one direction, which no wall, floor or ceiling has: a fixed frame turned
+/// the short way. Impulses along these can be carried from one normal to a nearby one.
+#[must_use]
+pub fn steady_tangents(normal: &Vec3) -> (Vec3, Vec3) {
     // An odd direction and two square to it.
     const A: Vec3 = Vec3::new(3.0 / 7.0, 6.0 / 7.0, 2.0 / 7.0);
     const B: Vec3 = Vec3::new(-6.0 / 7.0, 2.0 / 7.0, 3.0 / 7.0);
@@ -120,9 +132,19 @@ mod tests {
     fn tangents_are_orthonormal_and_right_handed() {
         let odd = -Vec3::new(3.0, 6.0, 2.0) / 7.0;
         for n in [Vec3::z(), -Vec3::z(), Vec3::x(), Vec3::new(0.6, -0.48, 0.64), Vec3::new(0.6, 0.48, -0.64), odd] {
-            let (t1, t2) = tangents(&n);
-            assert!((n.cross(&t1) - t2).norm() < 1e-14);
-            assert!(t1.dot(&n).abs() < 1e-15 && (t1.norm() - 1.0).abs() < 1e-14);
+            for (t1, t2) in [tangents(&n), steady_tangents(&n)] {
+                assert!((n.cross(&t1) - t2).norm() < 1e-14);
+                assert!(t1.dot(&n).abs() < 1e-15 && (t1.norm() - 1.0).abs() < 1e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn steady_tangents_do_not_jump_where_a_normal_crosses_the_horizontal() {
+        for angle in [0.0_f64, 1.0, 2.0, 3.0, 4.0, 5.0] {
+            let at = |z: f64| steady_tangents(&Vec3::new(angle.cos(), angle.sin(), z).normalize());
+            let ((a, b), (c, d)) = (at(1e-9), at(-1e-9));
+            assert!((a - c).norm() + (b - d).norm() < 1e-7, "{angle}");
         }
     }
 

@@ -22,7 +22,7 @@
 use super::data::Mover;
 use crate::collision::{Candidate, Side};
 use crate::geometry::{Distance, Feature, Shape, Surface};
-use crate::math::{Pose, Twist, Vec3, Vec6, join, split, tangents};
+use crate::math::{Pose, Twist, Vec3, Vec6, join, split, steady_tangents};
 
 /// How the touching point moves over the body that brought it, in that body's frame.
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +166,7 @@ impl Contact {
         let mut arms = [Vec3::zeros(); 2];
         arms[holder] = base * held.bent.chord + extra;
         arms[1 - holder] = local(owner, &(point - owner.bent.pose.translation.vector));
-        let (t1, t2) = tangents(&normal);
+        let (t1, t2) = steady_tangents(&normal);
         self.directions = [normal, t1, t2];
         for side in 0..2 {
             let sign = if side == 0 { 1.0 } else { -1.0 };
