@@ -14,10 +14,10 @@
 //!  A û = b + Hᵀλ   prepare ─► û_free;  Rows H ─► W = T · H A⁻¹ Hᵀ;  apply λ ─► finish      [rows] [compliance]
 //! ```
 //!
-//! [`AsyncBody`] is a corotational body that uses the factor of an earlier step, made on another thread [asynchronous]
-//! [warp].
+//! [`AsyncBody`] is a corotational body that uses the factor of an earlier step, made on another thread
+//! (`asynchronous`, `warp`).
 //!
-//! [`ReducedBody`] is a linear body cut into segments of few motions (seed 000 §III) [segment] [balance] [reduced].
+//! [`ReducedBody`] is a linear body cut into segments of few motions (seed 000 §III; `segment`, `balance`, `reduced`).
 //!
 //! A body steps in the same verbs as those of `mechanism::pmi`: `prepare` gives the free midpoint velocity and the
 //! compliance, `apply_contact` takes the forces the solver found, `finish` ends the step.
