@@ -193,8 +193,8 @@ fn demo(file: &str, more: &[&str]) -> (serde_json::Value, f64) {
 /// place some millimetres away, on levers of a hundred.
 const MOVED_SINCE: f64 = 1.05;
 
-/// A machine that is too busy to carry bytes for 20 ms ends a run with a latched fault, as it should; so a run over a real line is judged by
-/// its safety and its figures. That the task is achieved is shown in virtual time (`wall.rs`).
+/// A machine that is too busy to carry bytes for 20 ms ends a run with a latched fault, as it should; so a run over a real
+/// line is judged by its safety and its figures. That the task is achieved is shown in virtual time (`wall.rs`).
 fn drives_within_its_limits(file: &str, more: &[&str]) {
     let (summary, peak_n) = demo(file, more);
     println!("{file}: {}, link {}, {peak_n:.2} N at the device", summary["reason"], summary["link"]);
