@@ -5,3 +5,5 @@
 mod friction;
 mod jamming;
 mod runs;
+#[path = "../common/threads.rs"]
+mod threads;

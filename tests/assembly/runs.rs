@@ -1,5 +1,6 @@
 //! Whole runs: how deep parts sink into each other, how well the nut follows its thread, and whether energy appears.
 
+use super::threads::TABLE_II;
 use hapticd::bench::assembly::drive::{Drive, ThreadPair, peg_in_hole};
 use hapticd::bench::assembly::task::{Figures, Task, run};
 use hapticd::geometry::parts::{Facets, Fit, Hand, ThreadSpec};
@@ -27,23 +28,9 @@ fn a_peg_held_aside_and_pushed_in_does_not_sink_in() {
     assert_eq!(figures.unconverged, 0);
 }
 
-/// Diameters and pitches of seed 001, Table II, in mm.
-const PAIRS: [(f64, f64); 10] = [
-    (47.2, 5.0),
-    (47.6, 5.0),
-    (48.5, 5.0),
-    (49.0, 5.0),
-    (39.0, 4.0),
-    (42.0, 4.5),
-    (45.0, 4.5),
-    (52.0, 5.0),
-    (56.0, 5.5),
-    (60.0, 5.5),
-];
-
 #[test]
 fn every_pair_of_threads_is_driven_on_without_retuning() {
-    for (diameter, pitch) in PAIRS.map(|(d, p)| (d * 1e-3, p * 1e-3)) {
+    for (diameter, pitch) in TABLE_II.map(|(d, p)| (d * 1e-3, p * 1e-3)) {
         let thread = ThreadSpec { diameter, pitch, hand: Hand::Right, fit: Fit::RadialGap(4e-4) };
         let pair = ThreadPair { thread, length: 4.0 * pitch, height: 3.0 * pitch, ..ThreadPair::m48() };
         let assembly = pair.assembly(3.2 * pitch, 0.1).expect("it can be made");

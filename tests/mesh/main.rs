@@ -13,3 +13,5 @@ mod parts;
 mod sample;
 mod solids;
 mod thread;
+#[path = "../common/threads.rs"]
+mod threads;

@@ -1,5 +1,6 @@
 //! Parts from dimensions: closed, of the right size, where the exact surface says.
 
+use super::threads::TABLE_II;
 use crate::solids::somewhere;
 use hapticd::geometry::Surface;
 use hapticd::geometry::mesh::{Checks, MeshSurface, TriMesh};
@@ -64,19 +65,7 @@ fn the_m48_pair_has_the_dimensions_of_its_standard() {
 
 #[test]
 fn every_pair_of_the_generalisation_study_is_made_and_sound() {
-    let pairs = [
-        (47.2, 5.0),
-        (47.6, 5.0),
-        (48.5, 5.0),
-        (49.0, 5.0),
-        (39.0, 4.0),
-        (42.0, 4.5),
-        (45.0, 4.5),
-        (52.0, 5.0),
-        (56.0, 5.5),
-        (60.0, 5.5),
-    ];
-    for (diameter, pitch) in pairs {
+    for (diameter, pitch) in TABLE_II {
         for hand in [Hand::Right, Hand::Left] {
             let spec = ThreadSpec { hand, ..spec(diameter, pitch) };
             let what = format!("M{diameter}x{pitch} {hand:?}");
