@@ -4,6 +4,7 @@ use hapticd::daemon::{DemoOptions, Lockstep, run_demo};
 use hapticd::device::operator::{HandModel, Operator, Script, Skill};
 use hapticd::device::{Device, DeviceFault, DeviceSpec, HandSample, PerPart, SafeForce, SimulatedDevice};
 use hapticd::geometry::{Shape, Surface};
+use hapticd::haptic::Trip;
 use hapticd::math::{Pose, Random, Rot, Vec3, log_so3};
 use hapticd::scene::{Built, SceneSpec, build, open, open_device};
 use hapticd::shared::realtime::RealtimeRequest;
@@ -57,12 +58,7 @@ fn trials() -> (Vec<Skill>, u64) {
 
 /// Virtual time of a restless hand, s; `HAPTICD_ASSEMBLY_SECONDS=600` for ten minutes, best in release.
 fn seconds() -> f64 {
-    std::env::var("HAPTICD_ASSEMBLY_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2.0)
-}
-
-/// Rate of the simulation under a restless hand, Hz.
-fn simulation_hz() -> f64 {
-    std::env::var("HAPTICD_ASSEMBLY_HZ").ok().and_then(|text| text.parse().ok()).unwrap_or(1000.0)
+    std::env::var("HAPTICD_ASSEMBLY_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3.0)
 }
 
 /// Everyone achieves the task; says all who do not.
@@ -92,7 +88,7 @@ fn everyone_puts_the_tight_peg_in() {
 /// A handle that a random force pushes about, a walk within the device's limits, and that now and then holds the clutch.
 struct Restless {
     inner: SimulatedDevice,
-    /// Largest push and twist: what the device may answer with in this scene.
+    /// Largest push and twist: what the device can do.
     most: PerPart,
     random: Random,
     push: Vec3,
@@ -115,9 +111,9 @@ impl Restless {
             ..Skill::Trained.hand()
         };
         let operator = Operator::with_hand(hand, Script::empty(), built.mapping);
-        let inner = SimulatedDevice::at(spec, operator, seed, built.handle_start);
+        let inner = SimulatedDevice::at(spec.clone(), operator, seed, built.handle_start);
         let still = Vec3::zeros();
-        let most = built.haptic.limits.force;
+        let most = spec.limits.force;
         Self { inner, most, random: Random::new(seed), push: still, twist: still, clutch_ticks: 0 }
     }
 
@@ -181,61 +177,91 @@ struct Outcome {
     /// Way along the axis and turn about it, most and least of each.
     way: (f64, f64),
     turned: (f64, f64),
-    /// Largest departure from the lead of the thread while it was on the bolt, m.
+    /// Largest departure from the lead of the thread until it was unscrewed, m.
     off_lead_m: f64,
-    /// Part of the time it was on the bolt.
+    /// Virtual time, s, part of it spent on the bolt or in the hole, and how often it was left.
+    seconds: f64,
     on: f64,
+    left: u32,
     energy_j: f64,
     peak_n: f64,
     peak_nm: f64,
+    /// Times that the hand was too fast and the loop let go of it.
+    too_fast: u32,
     fault: Option<String>,
 }
 
-/// Lets a restless hand hold the tool, engaged at the start, for `seconds`.
-fn restless(scene: &SceneSpec, seconds: f64, seed: u64, pitch: f64, on_below: f64) -> Outcome {
-    let spec = open_device("simulated-6dof").expect("it is shipped").value;
-    let built = build(scene, &spec).expect("they go together");
-    let device = Restless::new(spec, &built, seed);
-    let (tool, fixed) = (built.sim.tools[0].clone(), built.sim.bodies.last().expect("there is one").clone());
-    let pose_fixed = fixed.start * fixed.pose_body_shape;
-    let mut rig = Lockstep::new(built.haptic, built.sim.clone(), device, None).expect("it is sound");
-    rig.desk.enable();
-    let mut outcome = Outcome::default();
-    let (start, mut last, mut turned) = (tool.start, tool.start.rotation, 0.0);
-    let (mut ticks, mut on, mut was_on, mut lead) = (0_u32, 0_u32, true, 0.0);
-    while rig.seconds() < seconds {
-        let record = rig.beat().record;
-        ticks += 1;
-        let pose = record.pose_world_tool;
-        turned += log_so3(&(pose.rotation * last.inverse())).z;
-        last = pose.rotation;
-        let way = pose.translation.vector.z - start.translation.vector.z;
-        outcome.way = (outcome.way.0.min(way), outcome.way.1.max(way));
-        outcome.turned = (outcome.turned.0.min(turned), outcome.turned.1.max(turned));
-        // Where it comes back onto the bolt it may have caught another turn of the thread.
-        let is_on = pose.translation.vector.z < on_below;
-        if is_on && !was_on {
-            lead = ((way - pitch * turned / TAU) / pitch).round() * pitch;
-        }
-        if is_on && pitch > 0.0 {
-            outcome.off_lead_m = outcome.off_lead_m.max((way - pitch * turned / TAU - lead).abs());
-        }
-        (was_on, on) = (is_on, on + u32::from(is_on));
-        assert!(record.force.is_finite(), "tick {ticks}: {:?}", record.force);
-        outcome.peak_n = outcome.peak_n.max(record.force.force.norm());
-        outcome.peak_nm = outcome.peak_nm.max(record.force.torque.norm());
-        if let Some(cause) = record.cause {
-            // From here on nothing is rendered, and the proxy goes with the handle.
-            outcome.fault = Some(format!("{cause:?} at {:.2} s", rig.seconds()));
-            break;
-        }
-        outcome.energy_j = record.account.balance_min_j;
-        if ticks % 20 == 0 {
-            let placed = pose * tool.pose_tool_shape;
-            outcome.overlap_m = outcome.overlap_m.max(overlap((&tool.shape, &placed), (&fixed.shape, &pose_fixed)));
+/// Where parts hold each other, and how.
+#[derive(Clone, Copy)]
+struct Fit {
+    /// Pitch of the thread; none for a plain hole.
+    pitch: Option<f64>,
+    /// Height of the tool below which it is held, m.
+    below: f64,
+}
+
+/// Time out of the hole after which one begins again, s.
+const AWAY_S: f64 = 2.0;
+
+impl Outcome {
+    /// Lets a restless hand hold the tool, engaged at the start, until `seconds` are over, it has been out for [`AWAY_S`] or the loop
+    /// has let go of it.
+    fn trial(&mut self, scene: &SceneSpec, seconds: f64, seed: u64, fit: Fit) {
+        let spec = open_device("simulated-6dof").expect("it is shipped").value;
+        let built = build(scene, &spec).expect("they go together");
+        let device = Restless::new(spec, &built, seed);
+        let (tool, fixed) = (built.sim.tools[0].clone(), built.sim.bodies.last().expect("there is one").clone());
+        let pose_fixed = fixed.start * fixed.pose_body_shape;
+        let mut rig = Lockstep::new(built.haptic, built.sim.clone(), device, None).expect("it is sound");
+        rig.desk.enable();
+        let (mut last, mut turned, mut out_s, mut ticks) = (tool.start.rotation, 0.0, 0.0, 0_u32);
+        while self.seconds < seconds && out_s < AWAY_S {
+            let record = rig.beat().record;
+            ticks += 1;
+            self.seconds += 1e-3;
+            let pose = record.pose_world_tool;
+            turned += log_so3(&(pose.rotation * last.inverse())).z;
+            last = pose.rotation;
+            let way = pose.translation.vector.z - tool.start.translation.vector.z;
+            self.way = (self.way.0.min(way), self.way.1.max(way));
+            self.turned = (self.turned.0.min(turned), self.turned.1.max(turned));
+            if pose.translation.vector.z < fit.below && out_s == 0.0 {
+                self.on += 1e-3;
+                let lead = fit.pitch.map_or(way, |pitch| pitch * turned / TAU);
+                self.off_lead_m = self.off_lead_m.max((way - lead).abs());
+            } else {
+                self.left += u32::from(out_s == 0.0);
+                out_s += 1e-3;
+            }
+            assert!(record.force.is_finite(), "tick {ticks}: {:?}", record.force);
+            self.peak_n = self.peak_n.max(record.force.force.norm());
+            self.peak_nm = self.peak_nm.max(record.force.torque.norm());
+            if let Some(cause) = record.cause {
+                // From here on nothing is rendered, and the proxy goes with the handle.
+                if cause == Trip::Speed {
+                    self.too_fast += 1;
+                } else {
+                    self.fault = Some(format!("{cause:?} at {:.2} s", self.seconds));
+                }
+                return;
+            }
+            self.energy_j = self.energy_j.min(record.account.balance_min_j);
+            if ticks % 20 == 0 {
+                let placed = pose * tool.pose_tool_shape;
+                self.overlap_m = self.overlap_m.max(overlap((&tool.shape, &placed), (&fixed.shape, &pose_fixed)));
+            }
         }
     }
-    outcome.on = f64::from(on) / f64::from(ticks);
+}
+
+/// Trials one after the other, each with another hand, for `seconds` in all.
+fn restless(scene: &SceneSpec, seconds: f64, fit: Fit) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut seed = 7;
+    while outcome.seconds < seconds && outcome.fault.is_none() {
+        outcome.trial(scene, seconds, seed, fit);
+        seed += 1;
+    }
     outcome
 }
 
@@ -255,29 +281,38 @@ fn peg_in_its_hole(simulation_hz: f64) -> SceneSpec {
     scene
 }
 
-/// What must hold whatever a hand does.
-fn holds(scene: &SceneSpec, outcome: &Outcome, overlap_m: f64) {
+/// What must hold whatever a hand does. A contact gives way by 2 µm under a newton, and a wedged part presses with a hundred of them; at
+/// 30 Hz what swings into a rim between two steps is found by the tick when it is in, and moves on until it is.
+fn holds(scene: &SceneSpec, outcome: &Outcome) {
     println!("{} at {} Hz: {outcome:?}", scene.title, scene.simulation_hz);
-    assert!(outcome.overlap_m < overlap_m, "{outcome:?}");
+    let deepest = if scene.simulation_hz < 500.0 { 1e-3 } else { 2.5e-4 };
+    assert!(outcome.overlap_m < deepest, "{outcome:?}");
     assert!(outcome.energy_j >= -1e-6, "{outcome:?}");
     assert_eq!(outcome.fault, None, "{outcome:?}");
     assert!(outcome.peak_n <= 9.0 + 1e-9 && outcome.peak_nm <= 0.5 + 1e-9, "{outcome:?}");
     assert!(outcome.peak_n > 1.0 && outcome.peak_nm > 0.05, "it was hardly touched: {outcome:?}");
 }
 
+/// The rates that are tried: the scene's, and the slowest there is.
+const RATES_HZ: [f64; 2] = [1000.0, 30.0];
+
 #[test]
 fn a_restless_hand_cannot_push_the_nut_through_its_thread() {
-    let scene = nut_on_its_bolt(simulation_hz());
-    let outcome = restless(&scene, seconds(), 7, 5e-3, 0.018);
-    holds(&scene, &outcome, 100e-6);
-    // Half of the axial play of 0.46 mm either way, and what the tilt within the play adds.
-    assert!(outcome.off_lead_m < 0.6e-3, "it left its thread: {outcome:?}");
-    assert!(outcome.turned.1 - outcome.turned.0 > 0.05, "it was hardly turned: {outcome:?}");
+    for rate_hz in RATES_HZ {
+        let scene = nut_on_its_bolt(rate_hz);
+        let outcome = restless(&scene, seconds(), Fit { pitch: Some(5e-3), below: 0.018 });
+        holds(&scene, &outcome);
+        // Half of the axial play of 0.46 mm either way, what the tilt within the play adds, and what contacts give way.
+        assert!(outcome.off_lead_m < 0.8e-3, "it left its thread: {outcome:?}");
+        assert!(outcome.turned.1 - outcome.turned.0 > 0.05, "it was hardly turned: {outcome:?}");
+    }
 }
 
 #[test]
 fn a_restless_hand_cannot_push_the_peg_through_the_wall() {
-    let scene = peg_in_its_hole(simulation_hz());
-    let outcome = restless(&scene, seconds(), 7, 0.0, 1.0);
-    holds(&scene, &outcome, 100e-6);
+    for rate_hz in RATES_HZ {
+        let scene = peg_in_its_hole(rate_hz);
+        let outcome = restless(&scene, seconds(), Fit { pitch: None, below: 0.03 });
+        holds(&scene, &outcome);
+    }
 }

@@ -5,7 +5,7 @@ use hapticd::device::operator::{Action, Phase, Script, Skill, Until};
 use hapticd::device::{Operator, SimulatedDevice};
 use hapticd::files::device_file;
 use hapticd::geometry::{HalfSpace, Shape, Sphere};
-use hapticd::haptic::{Coupling, HapticModel, Policy, SpringDamper, ToolModel};
+use hapticd::haptic::{Coupling, HapticModel, Policy, SpringDamper, Surfaces, ToolModel};
 use hapticd::math::{Mapping, Mat3, Pose, Vec3};
 use hapticd::mechanism::pmi::RigidInertia;
 use hapticd::mechanism::solver::Settings;
@@ -40,6 +40,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
         gravity: Vec3::new(0.0, 0.0, -9.81),
         rate_hz: 60.0,
         margin_m: 0.02,
+        travel_m: 0.02,
         collision_thread: false,
         reduction: Default::default(),
         solver: Settings::default(),
@@ -56,6 +57,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
         tool: ToolModel { inertia, start },
         policy: Policy::default(),
         solver: Settings { iterations: 50, tolerance: 1e-6, relaxation: 1.2 },
+        surfaces: Surfaces::default(),
     };
     let script = Script::new(&[
         Phase::new(

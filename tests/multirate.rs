@@ -84,6 +84,7 @@ impl Rig {
             gravity: Vec3::new(0.0, 0.0, -G),
             rate_hz,
             margin_m: 0.02,
+            travel_m: 0.02,
             collision_thread: false,
             reduction: Default::default(),
             solver: Settings::default(),

@@ -13,7 +13,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("shared", &["math"]),
     ("mechanism", &["math", "shared"]),
     ("device", &["math", "shared"]),
-    ("haptic", &["math", "shared", "mechanism", "device"]),
+    ("haptic", &["math", "shared", "mechanism", "device", "geometry", "collision"]),
     ("geometry", &["math"]),
     ("fem", &["math", "shared", "mechanism", "geometry"]),
     ("collision", &["math", "shared", "geometry"]),

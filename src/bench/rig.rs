@@ -16,7 +16,8 @@ use crate::device::{
     Device, DeviceSpec, HandForce, HandMotion, HandObserver, Limiter, Operator, PerPart, SafeForce, SimulatedDevice,
 };
 use crate::haptic::{
-    Coupling, HapticModel, HapticState, MOTION_BANDWIDTH_HZ, Policy, SpringDamper, TickRecord, ToolModel, tick,
+    Coupling, HapticModel, HapticState, MOTION_BANDWIDTH_HZ, Policy, SpringDamper, Surfaces, TickRecord, ToolModel,
+    tick,
 };
 use crate::math::{Mapping, Mat3, Pose, Vec3};
 use crate::mechanism::pmi::RigidInertia;
@@ -300,6 +301,7 @@ pub fn raw_model(spec: &DeviceSpec, coupling: Coupling, proxy_mass_kg: f64) -> H
             ..Policy::default()
         },
         solver: Settings { iterations: 50, tolerance: 1e-12, relaxation: 1.2 },
+        surfaces: Surfaces::default(),
     }
 }
 

@@ -11,7 +11,7 @@
 
 use crate::device::operator::{Action, HandModel, MAX_PHASES, Phase, Script, Skill, Until};
 use crate::device::{Device, DeviceSpec, HandForce, Operator, SimulatedDevice};
-use crate::haptic::{Coupling, HapticModel, HapticState, Policy, SpringDamper, ToolModel, tick};
+use crate::haptic::{Coupling, HapticModel, HapticState, Policy, SpringDamper, Surfaces, ToolModel, tick};
 use crate::math::{Mapping, Mat3, Pose, Random, Vec3, tangents};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
@@ -195,6 +195,7 @@ impl Storm {
             tool: ToolModel { inertia, start: Pose::identity() },
             policy: Policy { passivity: self.passivity, ramp_s: 0.05, ..Policy::default() },
             solver: Settings { iterations: 30, tolerance: 1e-6, relaxation: 1.2 },
+            surfaces: Surfaces::default(),
         }
     }
 }

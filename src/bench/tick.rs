@@ -11,7 +11,7 @@ use super::jitter::run_loop;
 use super::{BenchError, Options, Record, Report, Summary};
 use crate::device::{Connection, DeviceSpec, HandSample, Limits, Mechanics, PerPart};
 use crate::haptic::{
-    Coupling, HapticModel, HapticState, LOCAL_SOLVER, Policy, SpringDamper, TickRecord, ToolModel, tick,
+    Coupling, HapticModel, HapticState, LOCAL_SOLVER, Policy, SpringDamper, Surfaces, TickRecord, ToolModel, tick,
 };
 use crate::math::{Mapping, Mat3, Pose, Random, Vec3, tangents};
 use crate::mechanism::pmi::RigidInertia;
@@ -157,6 +157,7 @@ pub fn plate_model(spec: &DeviceSpec) -> HapticModel {
         },
         policy: Policy::default(),
         solver: LOCAL_SOLVER,
+        surfaces: Surfaces::default(),
     }
 }
 

@@ -28,7 +28,7 @@ mod thread;
 
 pub use candidate::{Candidate, Candidates, MAX_CANDIDATES, Side};
 pub use contact::{Placed, collide};
-pub use model::{Collider, CollisionModel, MAX_BODIES, Memory, ModelError, Pair, Reply, Request};
+pub use model::{Collider, CollisionModel, MAX_BODIES, Memory, ModelError, Pair, Reply, Request, Watch};
 pub use parts::{Outlook, Reduction};
 pub use select::MAX_PER_PAIR;
 pub use thread::{Service, Threaded};

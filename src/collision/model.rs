@@ -149,11 +149,26 @@ pub struct CollisionModel {
     reduction: Reduction,
     /// Most contacts of a pair of parts.
     most: usize,
+    watch: Option<Watch>,
+}
+
+/// For bodies that move on by themselves until the next look: more contacts of their parts, so that whatever they do meanwhile is stopped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Watch {
+    /// How many bodies, the first ones.
+    pub bodies: u16,
+    /// How far one may move until the next look, m.
+    pub reach_m: f64,
+    /// The same time in units of that of its outlook.
+    pub outlooks: f64,
+    /// Most contacts of a pair.
+    pub most: usize,
 }
 
 /// What one who looks keeps from look to look. Made by [`CollisionModel::memory`].
 pub struct Memory {
-    near: Near,
+    near: Box<Near>,
+    far: Box<Near>,
     /// By pair.
     pairs: Vec<PairMemory>,
 }
@@ -200,13 +215,26 @@ impl CollisionModel {
             ball: c.shape.bounding_sphere(),
         };
         let colliders = colliders.iter().map(prepare).collect();
-        Ok(Self { colliders, pairs, margin: margin_m, reduction: Reduction::default(), most: MOST_OF_PARTS })
+        Ok(Self {
+            colliders,
+            pairs,
+            margin: margin_m,
+            reduction: Reduction::default(),
+            most: MOST_OF_PARTS,
+            watch: None,
+        })
     }
 
     /// The same with another way to reduce the nodes of parts, to at most `most` contacts of a pair.
     #[must_use]
     pub fn reducing(self, reduction: Reduction, most: usize) -> Self {
         Self { reduction, most, ..self }
+    }
+
+    /// The same with a watch for some bodies.
+    #[must_use]
+    pub fn watching(self, watch: Watch) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
     /// Every pair of colliders of different bodies, unless both are of bodies that never move.
@@ -251,7 +279,7 @@ impl CollisionModel {
             };
             PairMemory { eyes: [eyes(a, b), eyes(b, a)], reducer: Reducer::default() }
         });
-        Memory { pairs: pairs.collect(), near: Near::default() }
+        Memory { pairs: pairs.collect(), near: Box::default(), far: Box::default() }
     }
 
     /// One look: the candidates of all pairs at the poses of `request`. Deterministic: equal requests in equal order, with a
@@ -292,13 +320,18 @@ impl CollisionModel {
         let outlook = |body: u16| &request.outlooks[usize::from(body)];
         let (holder_a, holder_b) = (a.holder(pose(body_a)), b.holder(pose(body_b)));
         let origin = pose(body_a).translation.vector;
-        let Memory { near, pairs } = memory;
+        let Memory { near, far, pairs } = memory;
         let PairMemory { eyes, reducer } = &mut pairs[index];
         tell(near.find([&holder_a, &holder_b], eyes, &origin, self.margin).as_ref());
+        let watch = self.watch.filter(|watch| body_a < watch.bodies || body_b < watch.bodies);
+        far.scan([&holder_a, &holder_b], &origin, (self.margin, watch.map_or(0.0, |watch| watch.reach_m)));
         let way = Way::of((pose(body_a), outlook(body_a)), (pose(body_b), outlook(body_b)));
         let size = a.ball.radius.min(b.ball.radius);
-        let view = View { near, way: &way, a: &holder_a, b: &holder_b, origin: &origin, size };
-        let chosen = reducer.choose(&view, self.reduction, self.most);
+        let view = View { near, far, way: &way, a: &holder_a, b: &holder_b, origin: &origin, size };
+        let mut chosen = reducer.choose(&view, self.reduction, self.most);
+        if let Some(watch) = watch {
+            chosen = reducer.watch(&view, watch.outlooks, watch.most);
+        }
         out.thinned += view.near.len().saturating_sub(chosen.len()) as u32;
         let (to_a, to_b) = (pose(body_a).inverse(), pose(body_b).inverse());
         let within = |to: &Pose, p: &Vec3| to.rotation * p + to.translation.vector;

@@ -428,7 +428,7 @@ fn lockstep(stage: &Stage, voice: &mut Voice, tape: &mut Tape, stop: &AtomicBool
     voice.say("timing   virtual time (--lockstep): same seed, same bits");
     let (view, screen) = latest(SceneView::empty());
     let device = stage.device().watching(screen);
-    let mut rig = Lockstep::new(stage.built.haptic, stage.built.sim.clone(), device, Some(view))?;
+    let mut rig = Lockstep::new(stage.built.haptic.clone(), stage.built.sim.clone(), device, Some(view))?;
     rig.desk.enable();
     let mut watch = Watch::new(stage);
     loop {
@@ -466,7 +466,7 @@ fn live(
     let (record_writer, mut records) = ring(RECORDS);
     let (device, mut hands) = stage.device_and_hands(options, screen, voice, stop)?;
     let mut haptic = HapticThread::spawn(HapticSetup {
-        model: stage.built.haptic,
+        model: stage.built.haptic.clone(),
         device,
         snapshots,
         orders: links.orders,

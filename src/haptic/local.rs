@@ -18,11 +18,16 @@
 
 use super::bodies::LocalBodies;
 use super::compliance::{SceneCompliance, ToolCompliance};
+use super::patrol::{Intruder, Patrol};
+use super::surfaces::Surfaces;
 use super::touch::{Touch, Touches};
 use crate::math::{Mat6, Pose, Twist, Vec3, Vec6, Wrench, join, log_so3};
 use crate::mechanism::solver::{Compliance as _, Outcome, Own, Settings, largest, sweep};
-use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, RowKind, dot};
+use crate::mechanism::{Anew, Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind, dot};
 use crate::shared::{MAX_PUSHED, MonoNs, NS_PER_S, Push, Tick};
+
+/// How much deeper than the contacts are pressed in something must be to have come through, m.
+const BEYOND: f64 = 2e-5;
 
 /// How the tool moves in this tick, before contact.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +66,8 @@ pub struct LocalReport {
 #[expect(clippy::disallowed_types, reason = "boxed when it is made: too large for a stack, never moved after")]
 pub struct LocalMechanism {
     snapshot: Box<MechanismSnapshot>,
+    patrol: Patrol,
+    surfaces: Surfaces,
     blocks: [Block; MAX_BLOCKS],
     bodies: LocalBodies,
     contact_compliance: f64,
@@ -75,7 +82,8 @@ pub struct LocalMechanism {
     /// Gap of each block's first row at the end of the last tick, for blending.
     gaps: [f64; MAX_BLOCKS],
     offsets: [f64; MAX_BLOCKS],
-    fade_from: MonoNs,
+    /// When each block began to lose its offset.
+    fade_from: [MonoNs; MAX_BLOCKS],
     fade_s: f64,
     blend_s: f64,
 }
@@ -84,11 +92,13 @@ impl LocalMechanism {
     /// Nothing to touch yet. `contact_compliance` (m/N) is added to every contact.
     #[must_use]
     #[expect(clippy::disallowed_types, reason = "made before the first tick")]
-    pub fn new(contact_compliance: f64, blend_s: f64) -> Self {
+    pub fn new(contact_compliance: f64, blend_s: f64, surfaces: Surfaces) -> Self {
         let snapshot = Box::new(MechanismSnapshot::empty());
         Self {
             blocks: snapshot.blocks,
             snapshot,
+            patrol: Patrol::new(&surfaces),
+            surfaces,
             bodies: LocalBodies::new(),
             contact_compliance,
             rigid_scene: true,
@@ -99,7 +109,7 @@ impl LocalMechanism {
             lambda: [0.0; MAX_ROWS],
             gaps: [0.0; MAX_BLOCKS],
             offsets: [0.0; MAX_BLOCKS],
-            fade_from: MonoNs(0),
+            fade_from: [MonoNs(0); MAX_BLOCKS],
             fade_s: blend_s,
             blend_s,
         }
@@ -164,8 +174,10 @@ impl LocalMechanism {
     pub fn adopt(&mut self, new: &MechanismSnapshot, pose: &Pose, now: MonoNs, period_s: f64) {
         let old_count = self.snapshot.block_count;
         let (old_blocks, old_lambda, old_gaps) = (self.blocks, self.lambda, self.gaps);
+        let old_anew = self.snapshot.anew;
         let first = self.snapshot.stamp.sequence == 0;
         self.copy_used(new);
+        self.surfaces.refresh(&mut self.snapshot, pose);
         for index in 0..new.block_count {
             let block = new.blocks[index];
             let rows = block.range();
@@ -191,7 +203,18 @@ impl LocalMechanism {
             let offset = if known.is_nan() { (-gap).max(0.0) } else { known - gap };
             self.offsets[index] = if first && known.is_nan() { 0.0 } else { offset };
         }
-        self.fade_from = now;
+        self.fade_from = [now; MAX_BLOCKS];
+        // What was caught here goes on as long as it carries: the simulation may not know of it yet.
+        for (at, block) in old_blocks[..old_count].iter().enumerate() {
+            if let (true, Law::Contact { friction, .. }) = (Intruder::is_named(block.id), block.law)
+                && old_lambda[block.first] > 0.0
+                && let Some(index) = self.stand_in(&Intruder { id: block.id, anew: old_anew[at], friction }, pose, now)
+            {
+                let first = self.blocks[index].first;
+                self.lambda[first..first + 3].copy_from_slice(&old_lambda[block.range()]);
+                self.offsets[index] = old_gaps[at] - self.row_gap(first, pose, 0.0);
+            }
+        }
         // No longer than until the next one may come: else offsets would pile up.
         self.fade_s = self.blend_s.min(new.step_s).max(period_s);
     }
@@ -204,6 +227,7 @@ impl LocalMechanism {
         own.block_count = new.block_count;
         own.row_count = new.row_count;
         own.dropped = new.dropped;
+        own.anew[..new.block_count].copy_from_slice(&new.anew[..new.block_count]);
         own.rows[..new.row_count].copy_from_slice(new.rows());
         self.rigid_scene = true;
         for row in 0..new.row_count {
@@ -217,6 +241,7 @@ impl LocalMechanism {
                 *compliance += self.contact_compliance;
             }
             self.blocks[index] = block;
+            own.blocks[index] = new.blocks[index];
         }
     }
 
@@ -244,6 +269,8 @@ impl LocalMechanism {
 
     /// Solves for the forces of this tick.
     pub fn solve(&mut self, motion: &ToolMotion, settings: &Settings, tick: &Tick<'_>) -> LocalReport {
+        self.surfaces.refresh(&mut self.snapshot, &motion.pose);
+        self.catch(&motion.pose, tick.began);
         let rows = self.snapshot.row_count;
         if rows == 0 {
             self.bodies.advance(&[], &[], motion.period_s);
@@ -290,6 +317,56 @@ impl LocalMechanism {
         report
     }
 
+    /// Makes contacts of what has come through deeper than any contact is pressed in.
+    fn catch(&mut self, pose: &Pose, now: MonoNs) {
+        let deepest = self.gaps[..self.snapshot.block_count].iter().fold(0.0_f64, |deepest, gap| deepest.max(-gap));
+        for intruder in self.patrol.look(pose, deepest + BEYOND).into_iter().flatten() {
+            let known = self.blocks[..self.snapshot.block_count].iter().any(|block| block.id == intruder.id);
+            if !known && self.stand_in(&intruder, pose, now).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Makes a contact of one and gives its place; none when there is no room.
+    fn stand_in(&mut self, intruder: &Intruder, pose: &Pose, now: MonoNs) -> Option<usize> {
+        let law = |compliance| Law::Contact { friction: intruder.friction, compliance };
+        let own = &mut *self.snapshot;
+        let (count, rows) = (own.block_count, own.row_count);
+        let index = if count < MAX_BLOCKS && rows + 3 <= MAX_ROWS {
+            own.block_count += 1;
+            own.row_count += 3;
+            own.blocks[count] = Block { id: intruder.id, first: rows, law: law(0.0) };
+            count
+        } else {
+            // In place of the contact that is farthest from being one.
+            let idle = |index: &usize| {
+                own.anew[*index] != Anew::No && self.lambda[own.blocks[*index].first] == 0.0 && self.gaps[*index] > 0.0
+            };
+            let farthest = (0..count).filter(idle).max_by(|a, b| self.gaps[*a].total_cmp(&self.gaps[*b]));
+            let index = farthest?;
+            own.blocks[index] = Block { id: intruder.id, law: law(0.0), ..own.blocks[index] };
+            index
+        };
+        own.anew[index] = intruder.anew;
+        let first = own.blocks[index].first;
+        for row in first..first + 3 {
+            own.rows[row] = Row { kind: RowKind::Point, ..Row::EMPTY };
+            self.lambda[row] = 0.0;
+            own.compliance[row * MAX_ROWS..][..MAX_ROWS].fill(0.0);
+            for other in 0..MAX_ROWS {
+                own.compliance[other * MAX_ROWS + row] = 0.0;
+            }
+        }
+        self.surfaces.refresh_one(own, index, pose);
+        self.blocks[index] = Block { law: law(self.contact_compliance), ..own.blocks[index] };
+        // It lets go of its overlap gently.
+        self.gaps[index] = 0.0;
+        self.offsets[index] = (-self.row_gap(first, pose, 0.0)).max(0.0);
+        self.fade_from[index] = now;
+        Some(index)
+    }
+
     /// Jacobian of each row at the tool's pose.
     fn place_rows(&mut self, motion: &ToolMotion) {
         let rotation = motion.pose.rotation;
@@ -306,7 +383,7 @@ impl LocalMechanism {
     fn fill_free(&mut self, motion: &ToolMotion, now: MonoNs) {
         let age_s = now.seconds_after(self.snapshot.stamp.at);
         // As it will be at the end of the tick: a mechanism that comes with every tick is taken as it is.
-        let fading = 1.0 - (now.since(self.fade_from) as f64 / NS_PER_S as f64 + motion.period_s) / self.fade_s;
+        let fading = |from: MonoNs| 1.0 - (now.since(from) as f64 / NS_PER_S as f64 + motion.period_s) / self.fade_s;
         for index in 0..self.snapshot.block_count {
             let block = self.blocks[index];
             for row in block.range() {
@@ -322,7 +399,7 @@ impl LocalMechanism {
                         self.row_gap(row, &motion.pose, age_s) + motion.lead_s * speed
                     };
             }
-            self.free[block.first] += fading.max(0.0) * self.offsets[index];
+            self.free[block.first] += fading(self.fade_from[index]).max(0.0) * self.offsets[index];
         }
     }
 

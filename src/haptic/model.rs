@@ -2,7 +2,7 @@
 //!
 //! Thread: any (plain data).
 
-use super::Coupling;
+use super::{Coupling, Surfaces};
 use crate::device::{Limits, Mechanics};
 use crate::math::{Mapping, Pose};
 use crate::mechanism::pmi::RigidInertia;
@@ -87,7 +87,7 @@ impl Default for Policy {
 }
 
 /// Everything the tick needs to know that does not change.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct HapticModel {
     /// What may be done to the hand: the device's limits, tightened by the scene.
     pub limits: Limits,
@@ -111,4 +111,6 @@ pub struct HapticModel {
     pub policy: Policy,
     /// Bounds of the local solve.
     pub solver: Settings,
+    /// Surfaces to ask between two mechanisms.
+    pub surfaces: Surfaces,
 }

@@ -13,7 +13,7 @@ use super::{
     Trip,
 };
 use crate::device::{Fit, HandForce, HandMotion, HandObserver, HandSample, Limiter, SafeForce, VelocityEstimator};
-use crate::math::{Mat6, Pose, Rot, Twist, Vec3, Vec6, Wrench, displacement, join, pose_is_sound, split};
+use crate::math::{Mapping, Mat6, Pose, Rot, Twist, Vec3, Vec6, Wrench, displacement, join, pose_is_sound, split};
 use crate::mechanism::MechanismSnapshot;
 use crate::mechanism::pmi::{self, Coriolis, Gravity, RigidBody};
 use crate::shared::lifecycle::{Event, Guard, Refusal, State};
@@ -23,6 +23,8 @@ use crate::shared::{Answer, Change, Faults, MonoNs, NS_PER_S, Order, Parameter, 
 /// sooner; but a hand adds mass that the observer does not know of, and at 60 Hz springs of 3 to 10 kN/m with little damping
 /// ring under a limp hand of 250 g. At 20 Hz none does.
 pub const MOTION_BANDWIDTH_HZ: f64 = 20.0;
+/// Pull of the coupling, in force limits of the hand, beyond which it slips.
+const SLIPS: f64 = 2.0;
 
 /// A force beyond this share of its limit stands at it.
 const AT_LIMIT: f64 = 0.99;
@@ -96,7 +98,7 @@ impl HapticState {
             unseen_ns: 0,
             parameters: LiveParameters::new(model, spec),
             clutch: Clutch::new(model.mapping),
-            local: LocalMechanism::new(contact_compliance, model.policy.blend_s),
+            local: LocalMechanism::new(contact_compliance, model.policy.blend_s, model.surfaces.clone()),
             seen: 0,
             presence: 0.0,
             proxy: RigidBody::new(model.tool.inertia, Gravity::NONE, Coriolis::Start, pose, Twist::zeros()),
@@ -457,7 +459,7 @@ fn proxy_step(
     let coupling = pmi::Coupling {
         damping: Mat6::from_diagonal(&Vec6::from(spring.damping)),
         stiffness: Mat6::from_diagonal(&Vec6::from(spring.stiffness)),
-        displacement: displacement(&handle.pose, state.proxy.pose()),
+        displacement: stretch(model, state.clutch.mapping(), spring, &displacement(&handle.pose, state.proxy.pose())),
         anchor_twist: handle.twist,
     };
     let Some(mut step) = state.proxy.prepare(&handle.external, Some(&coupling), tick.period_s) else {
@@ -484,6 +486,26 @@ fn proxy_step(
     state.tool.load = pull + handle.external + report.friction;
     state.tool.pull = rendered.then_some(pull + handle.external);
     (pull, report)
+}
+
+/// How far the spring is stretched, when it slips where it would pull harder than [`SLIPS`] times what the hand can be given: a hand that
+/// drags the handle far from where the tool is held must not force the tool through what holds it.
+fn stretch(model: &HapticModel, mapping: &Mapping, spring: &SpringDamper, displacement: &Vec6) -> Vec6 {
+    let (motion, force) = (mapping.motion_scale, mapping.force_scale);
+    // Torque that no hand feels has no limit.
+    let torque = if model.rotation_actuated { model.limits.force.angular } else { f64::INFINITY };
+    let most = [model.limits.force.linear / (motion * force), torque / force];
+    let mut stretch = *displacement;
+    for (part, most) in most.into_iter().enumerate() {
+        let axes = 3 * part..3 * part + 3;
+        let pull = axes.clone().map(|k| (spring.stiffness[k] * displacement[k]).powi(2)).sum::<f64>().sqrt();
+        if pull > SLIPS * most {
+            for k in axes {
+                stretch[k] *= SLIPS * most / pull;
+            }
+        }
+    }
+    stretch
 }
 
 /// A tool on a device without rotation keeps its orientation: no torque turns it.

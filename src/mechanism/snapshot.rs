@@ -105,6 +105,34 @@ impl Row {
     }
 }
 
+/// What can be asked about a contact while the tool moves on, by whoever has the surfaces. Its rows are then made anew.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Anew {
+    /// Nothing: the rows stay as they are.
+    No,
+    /// How far a point of the tool, in its frame, is from a body of the scene that stands still.
+    OnBody {
+        /// Which body of the scene.
+        body: u8,
+        /// The point.
+        point: Vec3,
+    },
+    /// How far a point of the world, on a body that stands still, is from the tool.
+    OnTool {
+        /// The point.
+        point: Vec3,
+    },
+}
+
+impl Anew {
+    fn is_sound(&self) -> bool {
+        match self {
+            Self::No => true,
+            Self::OnBody { point, .. } | Self::OnTool { point } => point.abs().sum() < ROW_MAX,
+        }
+    }
+}
+
 /// See the module's head.
 #[derive(Clone, Copy)]
 pub struct MechanismSnapshot {
@@ -126,6 +154,8 @@ pub struct MechanismSnapshot {
     pub bodies: [SceneBody; MAX_SCENE_BODIES],
     /// Laws; the first `block_count` count.
     pub blocks: [Block; MAX_BLOCKS],
+    /// What can be asked about each block.
+    pub anew: [Anew; MAX_BLOCKS],
     /// Rows; the first `row_count` count.
     pub rows: [Row; MAX_ROWS],
     /// Compliance of the scene without the tool and without its rigid bodies, m/N, row-major with stride [`MAX_ROWS`].
@@ -149,6 +179,7 @@ impl MechanismSnapshot {
             dropped: 0,
             bodies: [SceneBody::fixed(); MAX_SCENE_BODIES],
             blocks: [block; MAX_BLOCKS],
+            anew: [Anew::No; MAX_BLOCKS],
             rows: [Row::EMPTY; MAX_ROWS],
             compliance: [0.0; MAX_ROWS * MAX_ROWS],
             lambda: [0.0; MAX_ROWS],
@@ -202,6 +233,7 @@ impl MechanismSnapshot {
             && self.step_s >= 0.0
             && self.lambda[..self.row_count].iter().all(|x| x.is_finite())
             && self.bodies().iter().all(SceneBody::is_sound)
+            && self.anew[..self.block_count].iter().all(Anew::is_sound)
             && self.rows().iter().all(|row| row.is_sound(self.body_count))
             && (0..self.row_count).all(|i| {
                 // A sum is finite only if no term is NaN or infinite (or it overflows, which is refused as well).

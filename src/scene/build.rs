@@ -15,11 +15,11 @@ use crate::device::operator::{Action, Phase, Script, Skill, Until};
 use crate::device::{DeviceSpec, Limits};
 use crate::files::{Problem, Problems, Report};
 use crate::geometry::{MassProperties, Shape};
-use crate::haptic::{HapticModel, Policy, ToolModel};
+use crate::haptic::{Felt, HapticModel, Policy, Surfaces, ToolModel};
 use crate::math::{Mapping, Pose};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
-use crate::sim::{BodyModel, Motion, SimModel};
+use crate::sim::{BodyModel, Motion, SimModel, ToolBody};
 
 /// Bounds of the solve in a tick. A residual of 10⁻⁶ of the largest violation, some tenths of a millimetre, is far below
 /// what can be felt, and the next tick goes on from there.
@@ -87,7 +87,7 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
     let coupling = check.coupling(&limits);
     check.overlaps();
     check.buttons();
-    let margin_m = check.rate_and_margin(&limits);
+    let (travel_m, margin_m) = check.rate_and_margin(&limits);
     let phases = tool.as_ref().zip(bodies.as_ref()).map(|(tool, bodies)| check.phases(tool, bodies, &limits));
     check.goals(&limits);
     let has_parts = check.has_parts();
@@ -106,6 +106,7 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
         gravity: spec.gravity,
         rate_hz: spec.simulation_hz,
         margin_m,
+        travel_m,
         collision_thread: spec.collision_thread,
         reduction: Reduction::default(),
         solver: Settings::default(),
@@ -122,6 +123,7 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
         tool: ToolModel { inertia: tool.inertia, start: tool.start },
         policy,
         solver: if has_parts { PARTS_SOLVER } else { HAPTIC_SOLVER },
+        surfaces: surfaces(&sim, &tool),
     };
     Ok(Built {
         handle_start: spec.mapping.pose_to_device(&tool.start),
@@ -135,6 +137,30 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
         sim,
         haptic,
     })
+}
+
+/// What the haptic thread may ask: parts, and what they meet.
+fn surfaces(sim: &SimModel, tool: &ToolBody) -> Surfaces {
+    let is_part = |shape: &Shape| matches!(shape, Shape::Part(_));
+    if !is_part(&tool.shape) && !sim.bodies.iter().any(|body| is_part(&body.shape)) {
+        return Surfaces::default();
+    }
+    let friction = |material: usize| sim.materials[material].friction;
+    let standing = |body: &BodyModel| {
+        matches!(body.motion, Motion::Fixed).then(|| Felt {
+            shape: body.shape.clone(),
+            field: body.field.clone(),
+            pose: body.start * body.pose_body_shape,
+            friction: (friction(body.material) * friction(tool.material)).sqrt(),
+        })
+    };
+    let held = Felt {
+        shape: tool.shape.clone(),
+        field: tool.field.clone(),
+        pose: tool.pose_tool_shape,
+        friction: friction(tool.material),
+    };
+    Surfaces::new(held, sim.bodies.iter().map(standing).collect())
 }
 
 /// One pass of checking.
@@ -311,8 +337,8 @@ impl Check<'_> {
         }
     }
 
-    /// Gap up to which contacts are kept ready.
-    fn rate_and_margin(&mut self, limits: &Limits) -> f64 {
+    /// How far the tool may move until contacts are looked for again, and the gap up to which they are kept ready.
+    fn rate_and_margin(&mut self, limits: &Limits) -> (f64, f64) {
         let rate = self.spec.simulation_hz;
         if rate > self.device.rate_hz {
             let message =
@@ -321,15 +347,15 @@ impl Check<'_> {
         }
         let travel = limits.speed.linear * self.spec.mapping.motion_scale * MARGIN_STEPS / rate;
         let (least, most) = if self.has_parts() { MARGIN_PARTS_M } else { (MARGIN_LEAST_M, f64::INFINITY) };
-        let Some(margin) = self.spec.margin_m else { return travel.clamp(least, most) };
+        let Some(margin) = self.spec.margin_m else { return (travel, travel.clamp(least, most)) };
         if margin < travel {
-            let (margin, travel) = (millimetres(margin), millimetres(travel));
+            let (little, way) = (millimetres(margin), millimetres(travel));
             let message =
-                format!("`margin` is {margin}, but the tool can move {travel} before contacts are looked for again");
+                format!("`margin` is {little}, but the tool can move {way} before contacts are looked for again");
             let help = "leave `margin` out, raise `simulation`, or lower `max_speed` in [safety]";
             self.warn("margin", &message, help);
         }
-        margin
+        (travel, margin)
     }
 
     /// Goals that cannot be met on this device.

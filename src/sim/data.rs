@@ -3,8 +3,9 @@
 //! Thread: simulation.
 
 use super::rows::{Bent, Contact};
+use super::step::FORESEEN_S;
 use super::{MaterialOrder, Motion, SimModel, ToolBody};
-use crate::collision::{Collider, CollisionModel, ModelError, Request, Service};
+use crate::collision::{Collider, CollisionModel, ModelError, Request, Service, Watch};
 use crate::geometry::{Feature, Shape};
 use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
 use crate::mechanism::newton::Workspace;
@@ -14,6 +15,11 @@ use crate::shared::{MonoNs, NS_PER_S, SceneView, Stamp, ToolSample};
 
 /// Most contacts of a pair of parts.
 const CONTACTS_OF_PARTS: usize = 12;
+
+/// Most contacts of a pair of the tool's when steps are long.
+const CONTACTS_WATCHED: usize = 36;
+/// Length of a step up to which a tool hardly moves in it, s.
+const SHORT_STEP_S: f64 = 2e-3;
 
 /// One of the things contacts act between.
 #[derive(Clone, Debug)]
@@ -320,7 +326,17 @@ fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
     };
     let pairs = CollisionModel::every_pair(&colliders, is_fixed);
     let made = CollisionModel::new(&colliders, pairs, model.margin_m)?;
-    Ok(made.reducing(model.reduction, CONTACTS_OF_PARTS))
+    let made = made.reducing(model.reduction, CONTACTS_OF_PARTS);
+    // A short step needs no watch: what is next is among the contacts.
+    if model.step_s() <= SHORT_STEP_S {
+        return Ok(made);
+    }
+    Ok(made.watching(Watch {
+        bodies: hands as u16,
+        reach_m: model.travel_m,
+        outlooks: model.step_s() / model.step_s().min(FORESEEN_S),
+        most: CONTACTS_WATCHED,
+    }))
 }
 
 /// An empty snapshot in a box, for those who drive steps.

@@ -83,6 +83,8 @@ pub struct SimModel {
     pub rate_hz: f64,
     /// Gap up to which contacts are kept ready, m: more than anything moves in a step.
     pub margin_m: f64,
+    /// How far the tool may move until contacts are looked for again, m.
+    pub travel_m: f64,
     /// Look for contacts on a thread of its own when run with threads.
     pub collision_thread: bool,
     /// How the nodes of parts become contacts.

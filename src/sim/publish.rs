@@ -16,9 +16,11 @@
 
 use super::rows::Contact;
 use super::{SimData, SimModel};
+use crate::collision::Side;
+use crate::geometry::Shape;
 use crate::math::{Mat6, Vec3};
 use crate::mechanism::{
-    Block, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind, SceneBody,
+    Anew, Block, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind, SceneBody,
 };
 /// Contacts that fit into a snapshot.
 const ROOM: usize = if MAX_ROWS / 3 < MAX_BLOCKS { MAX_ROWS / 3 } else { MAX_BLOCKS };
@@ -39,6 +41,7 @@ pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: usize, out:
             first: 3 * index,
             law: Law::Contact { friction: contact.friction, compliance: 0.0 },
         };
+        out.anew[index] = anew(data, hand, contact);
         let known = data.remembered.binary_search_by_key(&contact.candidate.id, |(id, _)| *id);
         let forces = known.map_or([0.0; 3], |at| data.remembered[at].1);
         out.lambda[3 * index..][..3].copy_from_slice(&forces);
@@ -121,6 +124,26 @@ fn choose(data: &SimData, hand: usize) -> (Vec<&Contact>, u32) {
         chosen.truncate(ROOM);
     }
     (chosen, dropped as u32)
+}
+
+/// What the haptic thread can ask about a contact of its tool: those of parts, with what stands still.
+fn anew(data: &SimData, hand: usize, contact: &Contact) -> Anew {
+    let [a, b] = contact.movers;
+    let candidate = &contact.candidate;
+    let is_part = |mover: usize| matches!(data.movers[mover].shape, Shape::Part(_));
+    let (tool, other) = if a == hand { (Side::A, b) } else { (Side::B, a) };
+    let Some(body) = other.checked_sub(data.hands()) else { return Anew::No };
+    if (a != hand && b != hand) || data.movers[other].yields() || !(is_part(a) || is_part(b)) {
+        return Anew::No;
+    }
+    let body = body as u8;
+    let pose = &data.movers[other].pose;
+    match (candidate.surface == tool, tool) {
+        (false, Side::A) => Anew::OnBody { body, point: candidate.point_a },
+        (false, Side::B) => Anew::OnBody { body, point: candidate.point_b },
+        (true, Side::A) => Anew::OnTool { point: candidate.point_b_world(pose) },
+        (true, Side::B) => Anew::OnTool { point: candidate.point_a_world(pose) },
+    }
 }
 
 fn row(data: &SimData, hand: usize, contact: &Contact, k: usize, places: &[u8]) -> Row {

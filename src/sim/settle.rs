@@ -227,9 +227,11 @@ fn block(index: usize, friction: f64) -> Block {
 /// energy that nobody paid for, J.
 pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
     let all = data.contacts.iter().chain(&data.tool_contacts);
-    // Two tools that overlap are for their hands to part.
-    let movable = |c: &&Contact| c.movers.iter().any(|mover| *mover >= data.hands());
-    let contacts: Vec<Contact> = all.filter(|c| c.candidate.gap < -OVERLAP_LEFT_M).filter(movable).copied().collect();
+    // Between a tool and what stands still there is nothing to move, and two tools are for their hands to part.
+    let yields =
+        |contact: &Contact| contact.movers.iter().any(|mover| *mover >= data.hands() && data.movers[*mover].yields());
+    let deep = |contact: &&Contact| contact.candidate.gap < -OVERLAP_LEFT_M && yields(contact);
+    let contacts: Vec<Contact> = all.filter(deep).copied().collect();
     if contacts.is_empty() {
         return 0.0;
     }

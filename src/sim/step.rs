@@ -146,7 +146,7 @@ fn stand(model: &SimModel, data: &mut SimData, step_s: f64) {
 }
 
 /// Time over which is foreseen where parts will press, s. Forces are those of the last step, so it is no use to look farther.
-const FORESEEN_S: f64 = 1e-3;
+pub(super) const FORESEEN_S: f64 = 1e-3;
 
 /// What each body is about to do, if it is pushed as it was in the last step and friction is as it was.
 fn expect(model: &SimModel, data: &mut SimData, step_s: f64) {

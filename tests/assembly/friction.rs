@@ -6,7 +6,7 @@ use hapticd::math::Vec3;
 use std::f64::consts::{PI, TAU};
 
 /// Mean radius of the flanks that touch, by area: from the nut's crest to the bolt's.
-fn mean_radius(pair: &ThreadPair) -> f64 {
+pub(super) fn mean_radius(pair: &ThreadPair) -> f64 {
     let inner = pair.thread.profile(Side::Nut).expect("there is such a thread").minor_radius;
     let outer = pair.thread.profile(Side::Bolt).expect("there is such a thread").major_radius;
     2.0 / 3.0 * (outer.powi(3) - inner.powi(3)) / (outer * outer - inner * inner)

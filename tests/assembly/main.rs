@@ -5,5 +5,6 @@
 mod friction;
 mod jamming;
 mod runs;
+mod seating;
 #[path = "../common/threads.rs"]
 mod threads;

@@ -1,7 +1,7 @@
 //! A wall and a hand, for tests of the haptic tick.
 
 use hapticd::device::{Connection, DeviceSpec, HandSample, Limits, Mechanics, PerPart};
-use hapticd::haptic::{Coupling, HapticModel, LOCAL_SOLVER, Policy, SpringDamper, ToolModel};
+use hapticd::haptic::{Coupling, HapticModel, LOCAL_SOLVER, Policy, SpringDamper, Surfaces, ToolModel};
 use hapticd::math::{Mapping, Mat3, Pose, Vec3};
 use hapticd::mechanism::pmi::RigidInertia;
 use hapticd::mechanism::{Block, Law, MechanismSnapshot, Row, RowKind};
@@ -64,6 +64,7 @@ pub(crate) fn model(spec: &DeviceSpec) -> HapticModel {
         },
         policy: Policy::default(),
         solver: LOCAL_SOLVER,
+        surfaces: Surfaces::default(),
     }
 }
 

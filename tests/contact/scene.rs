@@ -118,6 +118,7 @@ impl Scene {
             rate_hz,
             // More than anything moves in a step at 6 m/s.
             margin_m: (6.0 / rate_hz).max(0.005),
+            travel_m: 6.0 / rate_hz,
             collision_thread: false,
             reduction: Default::default(),
             solver: Settings { iterations: 60, tolerance: 1e-12, relaxation: 1.3 },

@@ -132,7 +132,7 @@ fn at_the_wall(file: &str, stiffness: f64) -> (Lockstep<Desk>, Built) {
     let text = text.replace("\"2000 N/m\"", &format!("\"{stiffness} N/m\"")).replace("\"5 N*s/m\"", "\"1 N*s/m\"");
     let spec = scene::parse(text.as_bytes(), "wall").expect("it is a scene").value;
     let built = scene::build(&spec, &desk.spec).expect("they go together");
-    let mut rig = Lockstep::new(built.haptic, built.sim.clone(), desk, None).expect("it runs");
+    let mut rig = Lockstep::new(built.haptic.clone(), built.sim.clone(), desk, None).expect("it runs");
     let free = built.handle_start.translation.vector;
     // Home as a person does: a Falcon out and in, an arm by a word in its rest.
     if file == "novint-falcon" {

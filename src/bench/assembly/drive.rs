@@ -160,6 +160,7 @@ impl Drive {
             gravity: Vec3::zeros(),
             rate_hz: 1.0 / step_s,
             margin_m: 1.5e-4,
+            travel_m: 1.5e-4,
             collision_thread: false,
             reduction: assembly.reduction,
             solver: Settings::default(),

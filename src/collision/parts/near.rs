@@ -121,6 +121,23 @@ impl Near {
         origin: &Vec3,
         margin: f64,
     ) -> Option<Event> {
+        self.clear();
+        let [eyes_a, eyes_b] = eyes;
+        let first = self.one_way(Side::A, a, b, eyes_a.as_mut(), (origin, margin));
+        self.one_way(Side::B, b, a, eyes_b.as_mut(), (origin, margin)).or(first)
+    }
+
+    /// Finds, by the exact surfaces, nodes of either side farther than `from` and nearer than `to`: at most about [`SCANNED`] of each
+    /// side are asked, evenly.
+    pub(in super::super) fn scan(&mut self, [a, b]: [&Holder<'_>; 2], origin: &Vec3, (from, to): (f64, f64)) {
+        self.clear();
+        if from < to {
+            self.scan_one_way(Side::A, a, b, origin, (from, to));
+            self.scan_one_way(Side::B, b, a, origin, (from, to));
+        }
+    }
+
+    fn clear(&mut self) {
         self.row.clear();
         self.gap.clear();
         self.area.clear();
@@ -128,9 +145,30 @@ impl Near {
         self.normal.clear();
         self.side.clear();
         self.node.clear();
-        let [eyes_a, eyes_b] = eyes;
-        let first = self.one_way(Side::A, a, b, eyes_a.as_mut(), (origin, margin));
-        self.one_way(Side::B, b, a, eyes_b.as_mut(), (origin, margin)).or(first)
+    }
+
+    fn scan_one_way(
+        &mut self,
+        side: Side,
+        holder: &Holder<'_>,
+        target: &Holder<'_>,
+        origin: &Vec3,
+        (from, to): (f64, f64),
+    ) {
+        let Some(part) = holder.part else { return };
+        let to_target = target.pose.inv_mul(&holder.pose);
+        let place = Place::new(side, holder, target, origin);
+        let ball = target.surface.bounding_sphere();
+        let stride = part.nodes.len().div_ceil(SCANNED).max(1);
+        for (index, node) in part.nodes.iter().enumerate().step_by(stride) {
+            let p = to_target.rotation * node.position + to_target.translation.vector;
+            if (p - ball.center).norm() - ball.radius < to {
+                let met = target.surface.signed_distance(&p);
+                if (from..to).contains(&met.distance) {
+                    self.add(&place, index as u32, node, met.distance, &met.normal);
+                }
+            }
+        }
     }
 
     /// Number of nodes.
@@ -148,12 +186,7 @@ impl Near {
     ) -> Option<Event> {
         let part = holder.part?;
         let to_target = target.pose.inv_mul(&holder.pose);
-        let place = Place {
-            side,
-            turn: *target.pose.rotation.to_rotation_matrix().matrix(),
-            own: *holder.pose.rotation.to_rotation_matrix().matrix(),
-            away: holder.pose.translation.vector - origin,
-        };
+        let place = Place::new(side, holder, target, origin);
         let Some(Eyes { detector, found }) = eyes else {
             let ball = target.surface.bounding_sphere();
             for (index, node) in part.nodes.iter().enumerate() {
@@ -216,6 +249,19 @@ struct Place {
     away: Vec3,
 }
 
+impl Place {
+    fn new(side: Side, holder: &Holder<'_>, target: &Holder<'_>, origin: &Vec3) -> Self {
+        Self {
+            side,
+            turn: *target.pose.rotation.to_rotation_matrix().matrix(),
+            own: *holder.pose.rotation.to_rotation_matrix().matrix(),
+            away: holder.pose.translation.vector - origin,
+        }
+    }
+}
+
+/// Nodes of one side that are asked when it is looked farther than the fast distances reach, about.
+const SCANNED: usize = 1500;
 /// Cosine between a node's normal and the way into the surface below which the two cannot be facing each other.
 const BEHIND: f64 = -0.3;
 /// Cosine above which two faces that touch have the same normal, but for facets.

@@ -11,6 +11,13 @@
 //!
 //! **Sentinels.** For each of twelve small motions, along and about each axis, the node that would stop it first.
 //!
+//! **Watch.** For a tool that moves on by itself between two looks, as far as `ρ`: nodes whose planes bound all others, worst first. If
+//! node `j` is kept out, node `i` goes in by no more than
+//!
+//! ```text
+//! EQ-WATCH-1  p_i ≤ g_j − g_i + |J_i − J_j| ρ       for every motion ζ with |ζ| ≤ ρ
+//! ```
+//!
 //! **The baseline**, as published: k-means of the nodes that overlap, and the deepest of each cluster (seed 001 IV).
 
 use super::super::Side;
@@ -33,6 +40,8 @@ pub enum Reduction {
 pub(in super::super) const MOST: usize = 24;
 /// Numbers of sentinels begin here; those of patches below.
 const SENTINELS: usize = 64;
+/// Numbers of watched nodes begin here.
+const WATCHED: usize = 128;
 /// Share of the contacts that patches may take, when sentinels want some.
 const PATCHES: f64 = 2.0 / 3.0;
 
@@ -56,6 +65,33 @@ const STOPS: f64 = 0.3;
 const SHALLOWER: f64 = 5e-7;
 /// How much deeper, m, the nodes of one side must be to stand for a patch in place of those of the side that has more.
 const DEEPER: f64 = 2e-7;
+
+/// Depth, m, to which what is watched may let others in.
+const CLOSED: f64 = 5e-6;
+/// How far a part moves within another that confines it, m, but for where it is free and all rows look the same.
+const CONFINED: f64 = 1.5e-3;
+/// How far a hand can turn a tool from its way until the next look, m.
+const TURNS: f64 = 5e-3;
+/// Contacts of a pair that are kept for what is far off.
+const FAR_OFF: usize = 8;
+
+/// A node that may go in before the next look.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// With angles in sizes of the part.
+    row: Vec6,
+    gap: f64,
+    /// How deep at most, m.
+    depth: f64,
+}
+
+/// What can still go in once a node is kept out (EQ-WATCH-1).
+fn close(open: &mut [Open], kept: usize, reach: f64) {
+    let Open { row, gap, .. } = open[kept];
+    for node in open {
+        node.depth = node.depth.min(gap - node.gap + (node.row - row).norm() * reach);
+    }
+}
 
 /// A contact chosen: a point of `side`'s surface.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +118,7 @@ pub(in super::super) struct Reducer {
     /// Motions, as sentinels count them, that a patch stops.
     stopped: [bool; 12],
     chosen: Vec<Chosen>,
+    open: Vec<Open>,
 }
 
 /// A place and a way out.
@@ -101,6 +138,8 @@ impl Place {
 #[derive(Clone, Copy)]
 pub(in super::super) struct View<'a> {
     pub(in super::super) near: &'a Near,
+    /// What is farther than that, for those who watch.
+    pub(in super::super) far: &'a Near,
     pub(in super::super) way: &'a Way,
     pub(in super::super) a: &'a Holder<'a>,
     pub(in super::super) b: &'a Holder<'a>,
@@ -351,6 +390,55 @@ impl Reducer {
             if !self.chosen.iter().any(near) {
                 self.chosen.push(Chosen { number: SENTINELS + motion, side, point });
             }
+        }
+    }
+
+    /// Adds nodes to watch, of those near and then of those farther off, for a body that goes on as in `outlooks` of its outlooks, but for
+    /// what the hand changes meanwhile.
+    pub(in super::super) fn watch(&mut self, view: &View<'_>, outlooks: f64, most: usize) -> &[Chosen] {
+        let near = view.near;
+        self.begin_to_watch(near, &Vec6::zeros(), CONFINED, view.size);
+        for at in 0..self.chosen.len() {
+            let chosen = self.chosen[at];
+            let pose = &view.holder(chosen.side).pose;
+            let place = pose.rotation * chosen.point + pose.translation.vector - view.origin;
+            let own = (0..near.len()).filter(|i| near.side[*i] == chosen.side);
+            let apart = |i: &usize| (near.point[*i] - place).norm_squared();
+            if let Some(index) = own.min_by(|a, b| apart(a).total_cmp(&apart(b))) {
+                close(&mut self.open, index, CONFINED);
+            }
+        }
+        self.watch_worst(view, near, CONFINED, most - FAR_OFF.min(most));
+        let scale = Vec6::new(1.0, 1.0, 1.0, view.size, view.size, view.size);
+        // Half way, and as far again either way.
+        let half_way = view.way.free.component_mul(&scale) * (0.5 * outlooks);
+        let reach = half_way.norm() + TURNS;
+        self.begin_to_watch(view.far, &half_way, reach, view.size);
+        self.watch_worst(view, view.far, reach, most);
+        &self.chosen
+    }
+
+    /// Lists the nodes as they are after the motion `ahead`.
+    fn begin_to_watch(&mut self, near: &Near, ahead: &Vec6, reach: f64, size: f64) {
+        self.open.clear();
+        for (index, gap) in near.gap.iter().enumerate() {
+            let [a, b, c, d, e, f] = near.row[index];
+            let row = Vec6::new(a, b, c, d / size, e / size, f / size);
+            let gap = gap.max(0.0) + row.dot(ahead);
+            self.open.push(Open { row, gap, depth: row.norm() * reach - gap });
+        }
+    }
+
+    /// Watches the node that can go in deepest, again and again, until there are `most` contacts.
+    fn watch_worst(&mut self, view: &View<'_>, near: &Near, reach: f64, most: usize) {
+        while self.chosen.len() < most {
+            let worst = (0..near.len()).max_by(|a, b| self.open[*a].depth.total_cmp(&self.open[*b].depth));
+            let Some(index) = worst.filter(|index| self.open[*index].depth > CLOSED) else { return };
+            close(&mut self.open, index, reach);
+            let (side, node) = (near.side[index], near.node[index] as usize);
+            let Some(part) = view.holder(side).part else { continue };
+            let number = WATCHED + 2 * node + usize::from(side == Side::B);
+            self.chosen.push(Chosen { number, side, point: part.nodes[node].position });
         }
     }
 

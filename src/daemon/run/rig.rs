@@ -142,7 +142,7 @@ impl Plan {
             }
         };
         let haptic = HapticThread::spawn(HapticSetup {
-            model: built.haptic,
+            model: built.haptic.clone(),
             device,
             snapshots,
             orders: links.orders,
@@ -161,7 +161,7 @@ impl Plan {
             scene: short_name(&self.scene),
             title: scene.title.clone(),
             device: short_name(&self.device),
-            model: built.haptic,
+            model: built.haptic.clone(),
             range,
             scene_text: scene.source.text().to_owned(),
             device_text,
