@@ -15,8 +15,8 @@ use std::sync::atomic::AtomicBool;
 fn demo(scene: &str, seed: u64, skill: Skill) -> serde_json::Value {
     let options = DemoOptions {
         scene: scene.into(),
-        device: None,
-        port: None,
+        devices: Vec::new(),
+        ports: Vec::new(),
         at_rest: false,
         seed: Some(seed),
         skill: Some(skill),
@@ -199,7 +199,7 @@ fn restless(scene: &SceneSpec, seconds: f64, seed: u64, pitch: f64, on_below: f6
     let (tool, fixed) = (built.sim.tools[0].clone(), built.sim.bodies.last().expect("there is one").clone());
     let pose_fixed = fixed.start * fixed.pose_body_shape;
     let mut rig = Lockstep::new(built.haptic, built.sim.clone(), device, None).expect("it is sound");
-    rig.desk.enable();
+    rig.first.desk.enable();
     let mut outcome = Outcome::default();
     let (start, mut last, mut turned) = (tool.start, tool.start.rotation, 0.0);
     let (mut ticks, mut on, mut was_on, mut lead) = (0_u32, 0_u32, true, 0.0);
