@@ -16,8 +16,8 @@ use std::sync::atomic::AtomicBool;
 fn demo(scene: &str, seed: u64, skill: Skill) -> serde_json::Value {
     let options = DemoOptions {
         scene: scene.into(),
-        device: None,
-        port: None,
+        devices: Vec::new(),
+        ports: Vec::new(),
         at_rest: false,
         seed: Some(seed),
         skill: Some(skill),
@@ -213,7 +213,7 @@ impl Outcome {
         let (tool, fixed) = (built.sim.tools[0].clone(), built.sim.bodies.last().expect("there is one").clone());
         let pose_fixed = fixed.start * fixed.pose_body_shape;
         let mut rig = Lockstep::new(built.haptic, built.sim.clone(), device, None).expect("it is sound");
-        rig.desk.enable();
+        rig.first.desk.enable();
         let (mut last, mut turned, mut out_s, mut ticks) = (tool.start.rotation, 0.0, 0.0, 0_u32);
         while self.seconds < seconds && out_s < AWAY_S {
             let record = rig.beat().record;

@@ -20,8 +20,8 @@ fn last_json(output: &Output) -> serde_json::Value {
 fn lockstep(scene: &str, seed: u64, skill: Skill) -> hapticd::daemon::Summary {
     let options = DemoOptions {
         scene: scene.into(),
-        device: None,
-        port: None,
+        devices: Vec::new(),
+        ports: Vec::new(),
         at_rest: false,
         seed: Some(seed),
         skill: Some(skill),
@@ -63,6 +63,40 @@ fn everyone_slides_and_tips_the_box() {
 #[test]
 fn everyone_puts_the_peg_into_the_hole() {
     everyone_achieves("peg_primitive", 1e-6);
+}
+
+#[test]
+fn two_hands_carry_a_box_to_the_mark() {
+    // A novice drops it now and then, as people do.
+    for skill in [Skill::Trained, Skill::Expert] {
+        for seed in 1..=3 {
+            let summary = lockstep("two_hands", seed, skill);
+            let json: serde_json::Value = serde_json::from_str(&summary.to_json()).expect("JSON");
+            assert!(summary.success(), "{json}");
+            for hand in [&json, &json["second_hand"]] {
+                assert!(hand["energy_min_j"].as_f64() >= Some(0.0), "{json}");
+                let (peak, limit) = (hand["peak_force_n"].as_f64(), hand["force_limit_n"].as_f64());
+                assert!(peak > Some(2.5) && peak <= limit, "{json}");
+            }
+            assert_eq!(json["ticks"], json["second_hand"]["ticks"]);
+        }
+    }
+}
+
+#[test]
+fn a_scene_for_one_hand_takes_one_device_and_one_for_two_takes_two() {
+    let two = ["--device", "simulated-3dof", "--device", "simulated-3dof"];
+    let demo = |scene: &str, more: &[&str]| {
+        hapticd(&[&["demo", scene, "--lockstep", "--json", "--seconds", "0.5"], more].concat())
+    };
+    let refused = demo("virtual_wall", &two);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("for one hand"), "{refused:?}");
+    let taken = last_json(&demo("two_hands", &two));
+    assert!(taken["second_hand"]["ticks"].as_u64() > Some(400), "{taken}");
+    let refused = hapticd(&["run", "--scene", "two_hands", "--allow-no-rt", "--port", "0", "--query-port", "0"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("for two hands"), "{refused:?}");
 }
 
 #[test]

@@ -93,11 +93,11 @@ impl Trial {
     }
 
     fn limit_n(&self) -> f64 {
-        self.booth.rig.device.spec.limits.force.linear
+        self.booth.rig.first.device.spec.limits.force.linear
     }
 
     fn force_n(&self) -> f64 {
-        self.booth.rig.device.device.force().norm()
+        self.booth.rig.first.device.device.force().norm()
     }
 
     /// One tick of whatever is being done; the force is within its limit, and zero where nothing is enabled.
@@ -132,13 +132,13 @@ impl Trial {
             // Held still, as the page on safety says.
             self.booth.lead(Vec3::zeros(), 100);
             self.hand = Vec3::zeros();
-            self.booth.rig.desk.acknowledge();
+            self.booth.rig.first.desk.acknowledge();
             self.booth.run(2);
         }
         if self.doing != Doing::Idle && self.booth.last.record.state != State::Enabled {
             self.booth.lead(Vec3::zeros(), 100);
             self.hand = Vec3::zeros();
-            self.booth.rig.desk.enable();
+            self.booth.rig.first.desk.enable();
             self.booth.run(700);
             assert_eq!(self.booth.last.record.state, State::Enabled, "{}", self.booth.word);
         }
@@ -222,8 +222,8 @@ impl Trial {
         self.booth.wired().line.cut(false);
         self.booth.wired().peak_n = 0.0;
         self.booth.run(200);
-        self.booth.rig.desk.acknowledge();
-        self.booth.rig.desk.enable();
+        self.booth.rig.first.desk.acknowledge();
+        self.booth.rig.first.desk.enable();
         self.booth.run(50);
         assert_ne!(self.booth.last.record.state, State::Enabled, "{case}: enabled before it was homed");
         self.booth.home();
@@ -368,7 +368,7 @@ fn a_button_of_the_device_opens_the_clutch_and_is_told() {
     for word in DRIVERS.into_iter().filter(|word| wired::spec(word).buttons > 0) {
         let mut booth = Booth::with_clutch(word, Some(0));
         booth.home();
-        booth.rig.desk.enable();
+        booth.rig.first.desk.enable();
         booth.run(100);
         booth.wired().events.clear();
         booth.wired().device.press(1);
@@ -383,7 +383,7 @@ fn a_button_of_the_device_opens_the_clutch_and_is_told() {
         booth.lead(Vec3::zeros(), 100);
         let moved = booth.last.record.pose_world_tool.translation.vector - tool;
         assert!((moved.norm() - 0.004).abs() < 5e-4, "{word}: the tool moved by {} m", moved.norm());
-        let told = |kind| booth.rig.device.told(kind);
+        let told = |kind| booth.rig.first.device.told(kind);
         assert!(told(DriverEventKind::ButtonDown(0)) && told(DriverEventKind::ButtonUp(0)), "{word}");
     }
 }

@@ -78,7 +78,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
     let operator = Operator::new(Skill::Trained, script, Mapping::identity());
     let device = SimulatedDevice::at(spec, operator, seed, start).watching(reader);
     let mut rig = Lockstep::new(haptic, sim, device, Some(writer)).expect("sound");
-    rig.desk.enable();
+    rig.first.desk.enable();
     rig
 }
 

@@ -156,8 +156,9 @@ fn picture(record: &TickRecord, sight: &Sight<'_>) -> Sent {
     numbers.push(touches.len() as f64);
     touches.iter().for_each(|touch| numbers.extend(touch.point.iter().chain(touch.force.iter())));
     let bodies = &sight.scene.bodies[..sight.scene.body_count];
-    numbers.push(bodies.len() as f64);
-    bodies.iter().for_each(|pose| push_pose(&mut numbers, pose));
+    let seen = || bodies.iter().chain(&sight.scene.other_tool);
+    numbers.push(seen().count() as f64);
+    seen().for_each(|pose| push_pose(&mut numbers, pose));
     blob(numbers.into_iter().map(|number| number as f32))
 }
 

@@ -39,7 +39,7 @@ struct Cli {
 enum Verb {
     /// Run a scene with a simulated device and operator, or with a real device; without a name, list the scenes
     #[command(
-        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n  hapticd demo peg_primitive --out results\n  hapticd demo virtual_wall --device novint-falcon\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 3 no device, 4 a latched fault."
+        after_help = "Examples:\n  hapticd demo\n  hapticd demo virtual_wall\n  hapticd demo box_on_table --lockstep --seed 7 --json\n  hapticd demo peg_primitive --out results\n  hapticd demo virtual_wall --device novint-falcon\n  hapticd demo two_hands --device novint-falcon --device polhem\n\nExit codes: 0 achieved and no safety rule broken, 1 not achieved, 2 bad file, 3 no device, 4 a latched fault."
     )]
     Demo(DemoArgs),
     /// Run the service: scene and device of the configuration, driven by OSC
@@ -183,12 +183,13 @@ enum SchemaKind {
 struct DemoArgs {
     /// A shipped scene (see `hapticd demo`) or the path of a scene file
     scene: Option<String>,
-    /// Device file instead of the one the scene names: a shipped name or a path; or the port of a real device, /dev/…
+    /// Device file instead of the one the scene names: a shipped name or a path; or the port of a real device, /dev/…; given
+    /// twice for a scene for two hands, the first hand first
     #[arg(long)]
-    device: Option<String>,
-    /// Port of the real device, instead of the one in its file
+    device: Vec<String>,
+    /// Port of the real device, instead of the one in its file; likewise
     #[arg(long, value_name = "PATH")]
-    port: Option<PathBuf>,
+    port: Vec<PathBuf>,
     /// The handle of the real device is in its rest position: home it without asking
     #[arg(long)]
     at_rest: bool,
@@ -357,8 +358,8 @@ fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
     let summary = demo::run(
         &DemoOptions {
             scene: name.clone(),
-            device: args.device.clone(),
-            port: args.port.clone(),
+            devices: args.device.clone(),
+            ports: args.port.clone(),
             at_rest: args.at_rest,
             seed: args.seed,
             skill: args.skill,
@@ -461,7 +462,10 @@ fn check_one(path: &Path) -> Result<&'static str, Failure> {
             warn(&scene.warnings);
             let device = scene.value.device.clone().unwrap_or_else(|| "simulated-3dof".into());
             let device = scene::open_device(&device)?;
-            warn(&scene::build(&scene.value, &device.value).map_err(Failure::Report)?.warnings);
+            let second = scene.value.from_second_hand().and_then(|other| other.device);
+            let second = second.map_or_else(|| Ok(device.clone()), |name| scene::open_device(&name))?;
+            let built = scene::build_for_two(&scene.value, &device.value, &second.value);
+            warn(&built.map_err(Failure::Report)?.warnings);
             "scene"
         }
     };

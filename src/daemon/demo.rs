@@ -1,26 +1,25 @@
 //! `hapticd demo`: a scene with the simulated device and operator, on real threads at the true rate or in lockstep; or with a
-//! real device in a person's hand.
+//! real device in a person's hand. A scene for two hands has two of everything but the simulation.
 //!
 //! Thread: main.
 
-use super::hands::{Beginning, Choice, Hands, Homing};
+use super::cast::{Acting, Asked, Player, Way, second_file, together};
+use super::hands::Hands;
 use super::portrait::portrait;
-use super::summary::{Summary, Tally, Timing};
+use super::summary::{SecondSummary, Summary, Tally, Timing};
 use super::tape::{self, Tape};
 use super::window::{Frame, Setting, Window};
-use super::{Failure, Lockstep, ReportOptions, report, warn};
+use super::{Beat, Failure, Lockstep, ReportOptions, report, warn};
 use crate::control::plant::TaskState;
 use crate::device::operator::{OperatorReport, Progress, Skill};
-use crate::device::port::{LinkStatus, reach};
-use crate::device::{Device, DeviceSpec, Operator, SimulatedDevice};
-use crate::haptic::thread::{HapticSetup, HapticThread};
-use crate::haptic::{TickRecord, Trip, orders};
-use crate::mechanism::MechanismSnapshot;
-use crate::record::{self, Provenance};
+use crate::device::port::LinkStatus;
+use crate::haptic::thread::HapticThread;
+use crate::haptic::{TickRecord, Trip};
+use crate::record;
 use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{LatestReader, MonoNs, RingReader, SceneView, latest, ring};
-use crate::sim::thread::{HandLinks, SimLinks, SimStatus, SimThread};
+use crate::shared::{MonoNs, SceneView, latest};
+use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,20 +29,15 @@ use std::time::Duration;
 
 /// The hand goes on for this long after the last phase, s, so that goals of the end can settle.
 const AFTERMATH_S: f64 = 0.5;
-/// Room for records between two looks of the main thread: 4 s at 1 kHz.
-const RECORDS: usize = 4096;
-/// Room for orders: a demo gives one.
-const ORDERS: usize = 4;
-
 /// What was asked for.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
     /// Name of a shipped scene, or a path.
     pub scene: String,
-    /// Device file instead of the scene's, or the port of a real device.
-    pub device: Option<String>,
-    /// Port of the real device, instead of its file's.
-    pub port: Option<PathBuf>,
+    /// Device file instead of the scene's, or the port of a real device; two for a scene for two hands.
+    pub devices: Vec<String>,
+    /// Ports of the real devices, instead of their files'.
+    pub ports: Vec<PathBuf>,
     /// The handle of the real device is in its rest position: home it without asking.
     pub at_rest: bool,
     /// Seed instead of the scene's.
@@ -70,17 +64,12 @@ pub struct DemoOptions {
 struct Stage {
     name: String,
     title: String,
-    device: DeviceSpec,
-    /// Where a real device is, if it was said.
-    port: Option<PathBuf>,
     built: Built,
-    skill: Skill,
-    seed: u64,
+    /// One for each hand of the scene.
+    players: Vec<Player>,
     limit_s: f64,
     asked_s: Option<f64>,
     scene_text: String,
-    device_name: String,
-    device_text: String,
 }
 
 /// Runs a demo; gives its summary.
@@ -99,21 +88,27 @@ pub fn run(options: &DemoOptions, stop: &Arc<AtomicBool>) -> Result<Summary, Fai
     ));
     let kept = if options.lockstep { record::Timing::Lockstep } else { record::Timing::Live };
     let keep = options.keep(&stage.name)?;
-    let mut tape = match &keep {
-        Some(path) => Tape::start(path, stage.provenance(kept), tape::looks(&stage.built.sim))?,
-        None => Tape::none(),
-    };
+    let mut tapes = Vec::new();
+    if let Some(path) = &keep {
+        for (hand, (player, path)) in stage.players.iter().zip([path.clone(), second_file(path)]).enumerate() {
+            let provenance = player.provenance(&stage.name, &stage.scene_text, kept);
+            tapes.push(Tape::start(&path, provenance, tape::looks(&stage.built.sim, hand))?);
+        }
+    }
+    tapes.resize_with(stage.players.len(), Tape::none);
     let summary = if options.lockstep {
-        lockstep(&stage, &mut voice, &mut tape, stop)
+        lockstep(&stage, &mut voice, &mut tapes, stop)
     } else {
-        live(stage, &mut voice, &mut tape, options, stop)
+        live(stage, &mut voice, &mut tapes, options, stop)
     }?;
-    tape.result(&summary);
-    match tape.finish() {
-        None => {}
-        Some(Ok(made)) => voice.say(&format!("record   {}", tape::line(&made))),
-        // The run itself went as it went.
-        Some(Err(error)) => eprintln!("warning: {error}"),
+    for mut tape in tapes {
+        tape.result(&summary);
+        match tape.finish() {
+            None => {}
+            Some(Ok(made)) => voice.say(&format!("record   {}", tape::line(&made))),
+            // The run itself went as it went.
+            Some(Err(error)) => eprintln!("warning: {error}"),
+        }
     }
     if let (Some(out), Some(recording)) = (&options.out, keep) {
         let path = out.join(format!("{}.json", summary.scene));
@@ -139,62 +134,27 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 }
 
 impl Stage {
-    fn operator(&self) -> Operator {
-        Operator::new(self.skill, self.built.script, self.built.mapping)
+    /// The first hand: the one that is watched, and that the summary is about.
+    fn lead(&self) -> Result<&Player, Failure> {
+        self.players.first().ok_or_else(|| Failure::Usage("the scene has no hand".into()))
     }
 
-    fn is_real(&self) -> bool {
-        reach::is_real(&self.device)
-    }
-
-    /// Who plays: device and hand.
+    /// Who plays: devices and hands.
     fn cast(&self) -> String {
-        let model = &self.device.model;
-        if self.is_real() {
-            return format!("{model} in a person's hand");
-        }
-        format!("{model} and {} operator, seed {}", self.skill.name(), self.seed)
-    }
-
-    /// The device for the haptic thread, and whose hands hold it; a real one is homed first.
-    fn device_and_hands(
-        &self,
-        options: &DemoOptions,
-        screen: LatestReader<SceneView>,
-        voice: &mut Voice,
-        stop: &AtomicBool,
-    ) -> Result<(Box<dyn Device>, Hands), Failure> {
-        if self.is_real() {
-            // Below the haptic thread: what it waits for has been asked for by then.
-            let rights = RealtimeRequest {
-                priority: options.realtime.priority.saturating_sub(1),
-                lock_memory: false,
-                ..RealtimeRequest::default()
-            };
-            let homing = Homing { port: self.port.as_deref(), at_rest: options.at_rest, rights };
-            return homing.run(&self.device, stop, &mut |line| voice.say(line));
-        }
-        let (report_writer, reports) = latest(self.operator().report());
-        Ok((Box::new(self.device().watching(screen).reporting(report_writer)), Hands::Simulated(reports)))
-    }
-
-    fn device(&self) -> SimulatedDevice {
-        SimulatedDevice::at(self.device.clone(), self.operator(), self.seed, self.built.handle_start)
+        self.players.iter().map(Player::words).collect::<Vec<_>>().join("; second hand ")
     }
 
     /// Lets browsers watch, if they may; a demo goes on without.
     fn window(&self, options: &DemoOptions, haptic: &HapticThread, voice: &mut Voice) -> Option<Window> {
-        if !options.viewer {
-            return None;
-        }
+        let device = &self.players.first().filter(|_| options.viewer)?.device_name;
         let recording = options.keep(&self.name).ok().flatten();
         let opened = Window::open(Setting {
             scene: self.name.clone(),
-            device: self.device_name.clone(),
+            device: device.clone(),
             rate_hz: self.built.haptic.rate_hz,
             realtime: haptic.is_realtime(),
             turn: self.built.mapping.pose_world_device.rotation,
-            portrait: portrait(&self.name, &self.title, &self.device_name, &self.built),
+            portrait: portrait(&self.name, &self.title, device, &self.built),
             recording: recording.map(|path| path.display().to_string()),
             halt: haptic.halt_switch(),
         });
@@ -210,38 +170,35 @@ impl Stage {
         }
     }
 
-    fn provenance(&self, timing: record::Timing) -> Provenance {
-        Provenance {
-            scene_name: self.name.clone(),
-            scene_text: self.scene_text.clone(),
-            device_name: self.device_name.clone(),
-            device_text: self.device_text.clone(),
-            seed: self.seed,
-            skill: self.skill.name().into(),
-            timing,
-            rate_hz: self.built.haptic.rate_hz,
-            force_limit_n: self.built.haptic.limits.force.linear,
-            torque_limit_nm: self.built.haptic.limits.force.angular,
-            ..Provenance::here()
-        }
-    }
-
-    fn summary(&self, watch: Watch, duration_s: f64, timing: Timing, link: Option<LinkStatus>) -> Summary {
-        Summary {
+    fn summary(
+        &self,
+        watch: Watch,
+        duration_s: f64,
+        timing: Timing,
+        link: Option<LinkStatus>,
+    ) -> Result<Summary, Failure> {
+        let lead = self.lead()?;
+        Ok(Summary {
             scene: self.name.clone(),
-            device: self.device.model.clone(),
-            skill: self.skill.name(),
-            seed: self.seed,
+            device: lead.device.model.clone(),
+            skill: lead.skill.name(),
+            seed: lead.seed,
             achieved: watch.progress.success && watch.finished,
             goals: Summary::goals_of(&watch.watcher),
             reason: watch.reason,
             duration_s,
-            force_limit_n: self.built.haptic.limits.force.linear,
-            torque_limit_nm: self.built.haptic.limits.force.angular,
+            force_limit_n: lead.model.limits.force.linear,
+            torque_limit_nm: lead.model.limits.force.angular,
             tally: watch.tally,
             timing,
             link,
-        }
+            second: self.players.get(1).map(|player| SecondSummary {
+                device: player.device.model.clone(),
+                force_limit_n: player.model.limits.force.linear,
+                torque_limit_nm: player.model.limits.force.angular,
+                tally: watch.second,
+            }),
+        })
     }
 }
 
@@ -250,46 +207,42 @@ fn prepare(options: &DemoOptions) -> Result<Stage, Failure> {
     let loaded = scene::open(&options.scene)?;
     warn(&loaded.warnings);
     let spec: SceneSpec = loaded.value;
-    let asked = options.device.clone().or_else(|| spec.device.clone()).unwrap_or_else(|| "simulated-3dof".into());
-    let Choice { file: device_name, port } = Choice::of(&asked, options.port.clone())?;
-    let device = scene::open_device(&device_name)?;
-    warn(&device.warnings);
-    let built = scene::build(&spec, &device.value).map_err(Failure::Report)?;
+    let asked = devices(&spec, options)?;
+    let Some(first) = asked.first() else { return Err(Failure::Usage("name a device".into())) };
+    let second = asked.get(1).unwrap_or(first);
+    let built = scene::build_for_two(&spec, &first.spec, &second.spec).map_err(Failure::Report)?;
     warn(&built.warnings);
-    check_way(&device_name, &device.value, port.as_deref(), options)?;
     let name = std::path::Path::new(&options.scene)
         .file_stem()
         .map_or_else(|| options.scene.clone(), |stem| stem.to_string_lossy().into_owned());
     Ok(Stage {
         name,
         title: spec.title.clone(),
-        device: device.value,
-        port,
-        skill: options.skill.unwrap_or(built.skill),
-        seed: options.seed.unwrap_or(built.seed),
+        players: Player::all(&built, asked, options.skill, options.seed),
         limit_s: options.seconds.unwrap_or(built.timeout_s + 1.0).min(built.timeout_s + 1.0),
         asked_s: options.seconds,
         scene_text: scene::scene_text(&options.scene).unwrap_or_default(),
-        device_text: scene::device_text(&device_name).unwrap_or_default(),
-        device_name,
         built,
     })
 }
 
-/// Refuses what cannot be had together.
-fn check_way(name: &str, device: &DeviceSpec, port: Option<&Path>, options: &DemoOptions) -> Result<(), Failure> {
-    let refuse = |text: String| Err(Failure::Usage(text));
-    let (simulated, real) = (device.driver == "simulated", reach::is_real(device));
-    if !simulated && !real {
-        return refuse(format!("`{name}` has the driver `{}`, which is no part of this program", device.driver));
+/// The device of each hand: those that were asked for, else those the scene names.
+fn devices(spec: &SceneSpec, options: &DemoOptions) -> Result<Vec<Asked>, Failure> {
+    let hands = 1 + usize::from(spec.second_hand.is_some());
+    if options.devices.len() > hands || options.ports.len() > hands {
+        let (is, more) = if hands == 1 { ("one hand", "one") } else { ("two hands", "two") };
+        return Err(Failure::Usage(format!(
+            "`{}` is for {is}: give at most {more} --device and --port",
+            options.scene
+        )));
     }
-    if simulated && (port.is_some() || options.at_rest) {
-        return refuse(format!("`{name}` is simulated and has no port; name the file of a real device with --device"));
-    }
-    if real && options.lockstep {
-        return refuse(format!("`{name}` is a real device, which cannot be run in virtual time; leave out --lockstep"));
-    }
-    Ok(())
+    let own = [spec.device.clone(), spec.from_second_hand().and_then(|other| other.device)];
+    let device = |hand: usize| {
+        let asked = options.devices.get(hand).cloned();
+        let asked = asked.or_else(|| own[hand].clone()).unwrap_or_else(|| "simulated-3dof".into());
+        Asked::open(&asked, options.ports.get(hand).cloned(), options.at_rest, options.lockstep)
+    };
+    (0..hands).map(device).collect()
 }
 
 /// Prints to people, or not.
@@ -313,7 +266,9 @@ struct Watch {
     watcher: TaskWatcher,
     progress: TaskProgress,
     tally: Tally,
-    phase: Option<usize>,
+    /// Figures of the second hand.
+    second: Tally,
+    phases: Vec<usize>,
     /// A person works: all goals met is the end.
     person: bool,
     finished: bool,
@@ -331,8 +286,9 @@ impl Watch {
             progress: watcher.progress(),
             watcher,
             tally: Tally::new(),
-            phase: None,
-            person: stage.is_real(),
+            second: Tally::new(),
+            phases: vec![usize::MAX; stage.players.len()],
+            person: stage.players.iter().any(Player::is_real),
             finished: false,
             finished_at_s: None,
             first: None,
@@ -364,11 +320,21 @@ impl Watch {
         }
     }
 
-    /// Takes in the last ticks of a haptic thread that has ended, and ends the simulation.
-    fn wind_up(&mut self, records: &mut RingReader<TickRecord>, sim: &mut SimThread, tape: &mut Tape) {
-        for record in records.drain() {
-            self.tally.add(&record);
-            tape.tick(&record);
+    /// Takes ticks of the second hand in.
+    fn take_second(&mut self, batch: &[TickRecord], tape: &mut Tape) {
+        for record in batch {
+            self.second.add(record);
+            tape.tick(record);
+        }
+    }
+
+    /// Takes in the last ticks of haptic threads that have ended, and ends the simulation.
+    fn wind_up(&mut self, last: &[Vec<TickRecord>], sim: &mut SimThread, tapes: &mut [Tape]) {
+        for ((records, tape), tally) in last.iter().zip(tapes).zip([&mut self.tally, &mut self.second]) {
+            for record in records {
+                tally.add(record);
+                tape.tick(record);
+            }
         }
         if !sim.stop() {
             self.reason = Some("the simulation thread panicked".into());
@@ -389,12 +355,16 @@ impl Watch {
         }
     }
 
-    /// Says a line when the operator begins a phase; true when the run is over.
-    fn operator(&mut self, report: &OperatorReport, time_s: f64, voice: &mut Voice, stage: &Stage) -> bool {
-        if self.phase != Some(report.phase) {
-            self.phase = Some(report.phase);
-            voice.say(&format!("{time_s:7.1} s  {:<16} |F| {:.2} N", report.name.as_str(), report.felt_n));
+    /// Says a line when an operator begins a phase; true when the run is over.
+    fn operators(&mut self, reports: &[OperatorReport], time_s: f64, voice: &mut Voice, stage: &Stage) -> bool {
+        for (hand, (report, phase)) in reports.iter().zip(&mut self.phases).enumerate() {
+            if *phase != report.phase {
+                *phase = report.phase;
+                let whose = if hand == 0 { "" } else { "   second hand" };
+                voice.say(&format!("{time_s:7.1} s  {:<16} |F| {:.2} N{whose}", report.name.as_str(), report.felt_n));
+            }
         }
+        let report = together(reports);
         match report.progress {
             Progress::Running if self.person && self.progress.success => {
                 self.finished = true;
@@ -424,22 +394,33 @@ impl Watch {
     }
 }
 
-fn lockstep(stage: &Stage, voice: &mut Voice, tape: &mut Tape, stop: &AtomicBool) -> Result<Summary, Failure> {
+fn lockstep(stage: &Stage, voice: &mut Voice, tapes: &mut [Tape], stop: &AtomicBool) -> Result<Summary, Failure> {
     voice.say("timing   virtual time (--lockstep): same seed, same bits");
     let (view, screen) = latest(SceneView::empty());
-    let device = stage.device().watching(screen);
+    let device = stage.lead()?.simulated().watching(screen);
     let mut rig = Lockstep::new(stage.built.haptic.clone(), stage.built.sim.clone(), device, Some(view))?;
-    rig.desk.enable();
+    rig.first.desk.enable();
+    if let Some(player) = stage.players.get(1) {
+        let (view, screen) = latest(SceneView::empty());
+        rig = rig.with_second(player.model.clone(), player.simulated().watching(screen), Some(view));
+        if let Some(hand) = &mut rig.second {
+            hand.desk.enable();
+        }
+    }
     let mut watch = Watch::new(stage);
     loop {
-        let beat = rig.beat();
+        let Beat { record, second, .. } = rig.beat();
         let time_s = rig.seconds();
-        watch.tick(&beat.record, &rig.sim.view, time_s);
-        tape.tick(&beat.record);
-        tape.view(&rig.sim.view);
-        let report = rig.device.operator().report();
-        tape.phase(&report);
-        if watch.operator(&report, time_s, voice, stage) {
+        watch.tick(&record, &rig.sim.view, time_s);
+        let mut reports = vec![rig.first.device.operator().report()];
+        if let (Some(record), Some(hand), Some(tape)) = (second, &rig.second, tapes.get_mut(1)) {
+            watch.take_second(&[record], tape);
+            reports.push(hand.device.operator().report());
+        }
+        let lead = tapes.first_mut();
+        lead.into_iter().for_each(|tape| tape.tick(&record));
+        show(tapes, &rig.sim.view, &reports);
+        if watch.operators(&reports, time_s, voice, stage) {
             break;
         }
         if stop.load(Ordering::Relaxed) {
@@ -448,66 +429,61 @@ fn lockstep(stage: &Stage, voice: &mut Voice, tape: &mut Tape, stop: &AtomicBool
         }
     }
     let timing = Timing::Lockstep { hash: rig.hash() };
-    Ok(stage.summary(watch, rig.seconds(), timing, None))
+    stage.summary(watch, rig.seconds(), timing, None)
+}
+
+/// Records what can be seen and what the operators do, each hand with its own tool first.
+fn show(tapes: &mut [Tape], view: &SceneView, reports: &[OperatorReport]) {
+    let mut view = *view;
+    for (tape, report) in tapes.iter_mut().zip(reports) {
+        tape.view(&view);
+        tape.phase(report);
+        view = view.from_other_hand();
+    }
 }
 
 fn live(
     stage: Stage,
     voice: &mut Voice,
-    tape: &mut Tape,
+    tapes: &mut [Tape],
     options: &DemoOptions,
     stop: &AtomicBool,
 ) -> Result<Summary, Failure> {
-    let (snapshot_writer, snapshots) = latest(MechanismSnapshot::empty());
-    let (tool_writer, tool) = latest(crate::shared::ToolSample::at_rest(stage.built.haptic.tool.start));
-    let (operator_view, screen) = latest(SceneView::empty());
-    let (status_writer, mut status) = latest(SimStatus::empty());
-    let (mut desk, links) = orders(ORDERS);
-    let (record_writer, mut records) = ring(RECORDS);
-    let (device, mut hands) = stage.device_and_hands(options, screen, voice, stop)?;
-    let mut haptic = HapticThread::spawn(HapticSetup {
-        model: stage.built.haptic.clone(),
-        device,
-        snapshots,
-        orders: links.orders,
-        answers: links.answers,
-        tool: tool_writer,
-        records: record_writer,
-        realtime: options.realtime,
-        allow_no_rt: true,
-        born_tripped: None,
-    })?;
-    say_timing(&haptic, voice);
-    let window = stage.window(options, &haptic, voice);
-    let is_realtime = haptic.is_realtime();
+    let way = Way { realtime: options.realtime, at_rest: options.at_rest, stop };
+    let (mut acting, mut links) = (Vec::new(), Vec::new());
+    for player in &stage.players {
+        let (hand, link) = player.start(&way, &mut |line| voice.say(line))?;
+        acting.push(hand);
+        links.push(link);
+    }
+    let lead = acting.first().ok_or_else(|| Failure::Usage("the scene has no hand".into()))?;
+    say_timing(&lead.haptic, voice);
+    let window = stage.window(options, &lead.haptic, voice);
+    let is_realtime = lead.haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
     let (_, materials) = latest(MaterialOrder::none());
-    let hand = HandLinks { tool, snapshots: snapshot_writer, operator_view };
-    let links = SimLinks { hands: vec![hand], materials, status: status_writer };
+    let (status_writer, mut status) = latest(SimStatus::empty());
+    let links = SimLinks { hands: links, materials, status: status_writer };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
-    let mut beginning = Beginning::new(&hands, &stage.built.handle_start);
     let mut watch = Watch::new(&stage);
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
         let view = status.read().view;
-        let batch: Vec<TickRecord> = records.drain().collect();
-        let begun = beginning.look(&batch, &mut desk, &mut |line| voice.say(line));
-        if begun {
-            watch.take(&batch, &view, tape);
+        let reports = look(&mut acting, &mut watch, &view, tapes, voice);
+        if let (Some(window), Some(lead)) = (&window, acting.first_mut()) {
+            let (figures, touches) = (*lead.haptic.figures(), *lead.haptic.touches());
+            let (ticks, task) = (std::mem::take(&mut lead.batch), watch.task(&together(&reports), watch.time_s));
+            window.show(Frame { ticks, view, touches, figures, task });
         }
-        let cause = batch.last().and_then(|record| record.cause).filter(|cause| begun || *cause == Trip::Halt);
-        let report = hands.report();
-        if let Some(window) = &window {
-            let (figures, touches, task) = (*haptic.figures(), *haptic.touches(), watch.task(&report, watch.time_s));
-            window.show(Frame { ticks: batch, view, touches, figures, task });
-        }
-        tape.view(&view);
-        tape.phase(&report);
-        if watch.operator(&report, watch.time_s, voice, &stage) {
+        show(tapes, &view, &reports);
+        if watch.operators(&reports, watch.time_s, voice, &stage) {
             break;
         }
-        let overdue = beginning.overdue(stage.asked_s, stage.built.haptic.rate_hz);
-        if let Some(reason) = overdue.or_else(|| cut_short(cause, &haptic, &sim, &hands)) {
+        let ended = acting.iter_mut().find_map(|hand| {
+            let overdue = hand.beginning.overdue(stage.asked_s, stage.built.haptic.rate_hz);
+            overdue.or_else(|| cut_short(hand, &sim))
+        });
+        if let Some(reason) = ended {
             watch.reason = Some(reason);
             break;
         }
@@ -515,12 +491,34 @@ fn live(
     if stop.load(Ordering::Relaxed) {
         watch.reason = Some("interrupted".into());
     }
-    let link = hands.link();
-    let figures = haptic.stop()?;
-    watch.wind_up(&mut records, &mut sim, tape);
-    let timing = Timing::Live { realtime: is_realtime, overruns: figures.overruns, skipped: figures.skipped };
+    let ended = acting.into_iter().map(Acting::end).collect::<Result<Vec<_>, _>>()?;
+    let last: Vec<Vec<TickRecord>> = ended.iter().map(|(_, records, _)| records.clone()).collect();
+    watch.wind_up(&last, &mut sim, tapes);
+    let sum =
+        |of: fn(&crate::haptic::thread::HapticFigures) -> u64| ended.iter().map(|(figures, ..)| of(figures)).sum();
+    let timing =
+        Timing::Live { realtime: is_realtime, overruns: sum(|one| one.overruns), skipped: sum(|one| one.skipped) };
     let time_s = watch.time_s;
-    Ok(stage.summary(watch, time_s, timing, link))
+    stage.summary(watch, time_s, timing, ended.first().and_then(|(.., link)| *link))
+}
+
+/// Takes the newest ticks of every hand in; gives what their operators do. The task begins when all hands have begun.
+fn look(
+    acting: &mut [Acting],
+    watch: &mut Watch,
+    view: &SceneView,
+    tapes: &mut [Tape],
+    voice: &mut Voice,
+) -> Vec<OperatorReport> {
+    for hand in acting.iter_mut() {
+        hand.look(&mut |line| voice.say(line));
+    }
+    if acting.iter().all(|hand| hand.begun) {
+        let mut hands = acting.iter().zip(tapes);
+        hands.next().into_iter().for_each(|(lead, tape)| watch.take(&lead.batch, view, tape));
+        hands.for_each(|(hand, tape)| watch.take_second(&hand.batch, tape));
+    }
+    acting.iter_mut().map(|hand| hand.hands.report()).collect()
 }
 
 /// Says what the haptic thread got from the system.
@@ -534,16 +532,17 @@ fn say_timing(haptic: &HapticThread, voice: &mut Voice) {
 }
 
 /// Why a demo cannot go on: somebody halted it, a real device is in FAULT, or a thread that should run does not.
-fn cut_short(cause: Option<Trip>, haptic: &HapticThread, sim: &SimThread, hands: &Hands) -> Option<String> {
-    match (cause, hands) {
+fn cut_short(hand: &Acting, sim: &SimThread) -> Option<String> {
+    let cause = hand.cause.filter(|cause| hand.begun || *cause == Trip::Halt);
+    match (cause, &hand.hands) {
         (Some(Trip::Halt), _) => return Some("halted from the viewer".into()),
         (Some(cause), Hands::Person(_)) => {
-            let more = hands.complaint().map_or_else(String::new, |text| format!("; {text}"));
+            let more = hand.hands.complaint().map_or_else(String::new, |text| format!("; {text}"));
             return Some(format!("{} {}: {}{more}", cause.code(), cause.name(), cause.remedy()));
         }
         _ => {}
     }
-    let ended = if haptic.has_ended() { Some("haptic") } else { sim.is_finished().then_some("simulation") };
+    let ended = if hand.haptic.has_ended() { Some("haptic") } else { sim.is_finished().then_some("simulation") };
     ended.map(|which| format!("the {which} thread ended"))
 }
 

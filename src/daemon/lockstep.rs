@@ -8,7 +8,7 @@
 
 use crate::collision::ModelError;
 use crate::device::{Device, DeviceSpec, HandSample, SafeForce};
-use crate::haptic::{Desk, HapticModel, HapticState, OrderLinks, TickRecord, Trip, orders, tick};
+use crate::haptic::{self, Desk, HapticModel, HapticState, OrderLinks, TickRecord, Trip, orders};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::{Clock, LatestWriter, ManualClock, MonoNs, NS_PER_S, SceneView, Tick, ToolSample};
 use crate::sim::{SimData, SimModel, StepReport, empty_snapshot, step};
@@ -19,30 +19,71 @@ const ORIGIN: MonoNs = MonoNs(1_000_000_000_000);
 /// Room for orders between two ticks.
 const ORDERS: usize = 64;
 
-/// A device, a scene and a clock that only this driver moves.
-pub struct Lockstep<D: Device> {
+/// One hand: its device, its tick, and what lies between it and the simulation.
+pub struct Station<D: Device> {
     /// The device; a simulated one as a rule.
     pub device: D,
     /// State of the haptic tick.
     pub haptic: HapticState,
-    /// State of the simulation.
-    pub sim: SimData,
     /// Orders to the tick, and its answers.
     pub desk: Desk,
     links: OrderLinks,
     model: HapticModel,
+    tool: ToolSample,
+    snapshot: Box<MechanismSnapshot>,
+    waiting: Box<MechanismSnapshot>,
+    view: Option<LatestWriter<SceneView>>,
+}
+
+impl<D: Device> Station<D> {
+    fn new(model: HapticModel, device: D, view: Option<LatestWriter<SceneView>>) -> Self {
+        let spec: &DeviceSpec = device.spec();
+        let haptic = HapticState::new(&model, spec);
+        let (desk, links) = orders(ORDERS);
+        Self {
+            tool: *haptic.tool(),
+            haptic,
+            device,
+            desk,
+            links,
+            model,
+            snapshot: empty_snapshot(),
+            waiting: empty_snapshot(),
+            view,
+        }
+    }
+
+    fn tick(&mut self, tick: &mut Tick<'_>) -> TickRecord {
+        self.links.bring(&mut self.haptic);
+        let sample: Option<HandSample> = self.device.read(tick).ok();
+        self.haptic.carry(self.device.weight());
+        let force: SafeForce = haptic::tick(&self.model, &mut self.haptic, sample, &self.snapshot, tick);
+        if self.device.write(&force, tick).is_err() {
+            self.haptic.unheard();
+        }
+        self.links.answer(&self.haptic);
+        self.tool = *self.haptic.tool();
+        *self.haptic.record()
+    }
+}
+
+/// A scene, one hand or two, and a clock that only this driver moves. Two hands tick one after the other at the same time, and
+/// neither sees the other but through the simulation.
+pub struct Lockstep<D: Device> {
+    /// The hand.
+    pub first: Station<D>,
+    /// The other one, in a scene for two.
+    pub second: Option<Station<D>>,
+    /// State of the simulation.
+    pub sim: SimData,
     sim_model: SimModel,
     clock: ManualClock,
     index: u64,
     period_ns: u64,
     steps_made: u64,
-    tool: ToolSample,
-    snapshot: Box<MechanismSnapshot>,
-    waiting: Box<MechanismSnapshot>,
     waiting_since: Option<u64>,
     /// Ticks from the start of a step to its mechanism being there.
     pub delay_ticks: u64,
-    view: Option<LatestWriter<SceneView>>,
     trace: TraceHash,
 }
 
@@ -51,6 +92,8 @@ pub struct Lockstep<D: Device> {
 pub struct Beat {
     /// The haptic tick.
     pub record: TickRecord,
+    /// That of the second hand, if there is one.
+    pub second: Option<TickRecord>,
     /// The simulation step, if one was made.
     pub step: Option<StepReport>,
 }
@@ -68,29 +111,26 @@ impl<D: Device> Lockstep<D> {
     ) -> Result<Self, ModelError> {
         let mut sim = SimData::new(&sim_model)?;
         sim.stamp.at = ORIGIN;
-        let spec: &DeviceSpec = device.spec();
-        let haptic = HapticState::new(&model, spec);
-        let (desk, links) = orders(ORDERS);
         Ok(Self {
-            desk,
-            links,
-            tool: *haptic.tool(),
-            haptic,
-            sim,
-            device,
             period_ns: (NS_PER_S as f64 / model.rate_hz).round() as u64,
-            model,
+            first: Station::new(model, device, view),
+            second: None,
+            sim,
             sim_model,
             clock: ManualClock::at(ORIGIN),
             index: 0,
             steps_made: 0,
-            snapshot: empty_snapshot(),
-            waiting: empty_snapshot(),
             waiting_since: None,
             delay_ticks: 0,
-            view,
             trace: TraceHash::default(),
         })
+    }
+
+    /// With a second hand, whose tool is the second of the model. It ticks at the rate of the first.
+    #[must_use]
+    pub fn with_second(mut self, model: HapticModel, device: D, view: Option<LatestWriter<SceneView>>) -> Self {
+        self.second = Some(Station::new(model, device, view));
+        self
     }
 
     /// Virtual time since the start, s.
@@ -101,7 +141,9 @@ impl<D: Device> Lockstep<D> {
 
     /// Throws the halt switch: FAULT at the next tick.
     pub fn halt(&mut self) {
-        self.haptic.trip(Trip::Halt);
+        for hand in self.hands() {
+            hand.haptic.trip(Trip::Halt);
+        }
     }
 
     /// Hash of the force trace so far: equal for equal runs.
@@ -110,30 +152,32 @@ impl<D: Device> Lockstep<D> {
         self.trace.0
     }
 
+    fn hands(&mut self) -> impl Iterator<Item = &mut Station<D>> {
+        std::iter::once(&mut self.first).chain(&mut self.second)
+    }
+
     /// One tick, with the simulation step before it if one is due.
     pub fn beat(&mut self) -> Beat {
         let now = ORIGIN.plus(self.index * self.period_ns);
         self.clock.set(now);
         let step = self.simulate(now);
         if self.waiting_since.is_some_and(|since| self.index >= since + self.delay_ticks) {
-            std::mem::swap(&mut self.snapshot, &mut self.waiting);
+            for hand in self.hands() {
+                std::mem::swap(&mut hand.snapshot, &mut hand.waiting);
+            }
             self.waiting_since = None;
         }
         self.index += 1;
         let period_s = self.period_ns as f64 / NS_PER_S as f64;
-        let mut now_tick = Tick::begin(self.index, now, period_s, u64::MAX / 2, &self.clock);
-        self.links.bring(&mut self.haptic);
-        let sample: Option<HandSample> = self.device.read(&mut now_tick).ok();
-        self.haptic.carry(self.device.weight());
-        let force: SafeForce = tick(&self.model, &mut self.haptic, sample, &self.snapshot, &mut now_tick);
-        if self.device.write(&force, &mut now_tick).is_err() {
-            self.haptic.unheard();
-        }
-        self.links.answer(&self.haptic);
-        self.tool = *self.haptic.tool();
-        let record = *self.haptic.record();
+        let (index, clock) = (self.index, &self.clock);
+        let begin = || Tick::begin(index, now, period_s, u64::MAX / 2, clock);
+        let record = self.first.tick(&mut begin());
+        let second = self.second.as_mut().map(|hand| hand.tick(&mut begin()));
         self.trace.add(&record);
-        Beat { record, step }
+        if let Some(record) = &second {
+            self.trace.add(record);
+        }
+        Beat { record, second, step }
     }
 
     fn simulate(&mut self, now: MonoNs) -> Option<StepReport> {
@@ -142,11 +186,18 @@ impl<D: Device> Lockstep<D> {
             return None;
         }
         self.sim.next_ends_at(&self.sim_model, now);
-        let report = step(&self.sim_model, &mut self.sim, &[self.tool], &mut [&mut *self.waiting]);
+        let mut hands: Vec<&mut Station<D>> = std::iter::once(&mut self.first).chain(&mut self.second).collect();
+        let tools: Vec<ToolSample> = hands.iter().map(|hand| hand.tool).collect();
+        let mut out: Vec<&mut MechanismSnapshot> = hands.iter_mut().map(|hand| &mut *hand.waiting).collect();
+        let report = step(&self.sim_model, &mut self.sim, &tools, &mut out);
         self.waiting_since = Some(self.index);
         self.steps_made += 1;
-        if let Some(view) = &mut self.view {
-            view.publish(self.sim.view);
+        let mut view = self.sim.view;
+        for hand in hands {
+            if let Some(writer) = &mut hand.view {
+                writer.publish(view);
+            }
+            view = view.from_other_hand();
         }
         Some(report)
     }

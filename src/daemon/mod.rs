@@ -6,6 +6,7 @@ mod bake;
 mod bake_reduce;
 mod bake_tetmesh;
 mod calibrate;
+mod cast;
 pub mod cli;
 mod demo;
 pub mod devices;
@@ -24,7 +25,7 @@ mod window;
 
 pub use demo::{DemoOptions, list, run as run_demo};
 pub use failure::{Failure, exit, warn};
-pub use lockstep::{Beat, Lockstep};
+pub use lockstep::{Beat, Lockstep, Station};
 pub use replay::{Replayed, run as replay};
 pub use report::{ReportOptions, run as report};
 pub use summary::{Breach, Summary, Tally, Timing};

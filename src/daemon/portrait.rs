@@ -5,6 +5,7 @@
 use crate::geometry::Shape;
 use crate::math::Pose;
 use crate::scene::Built;
+use crate::shared::MAX_VIEW_BODIES;
 use crate::sim::{BodyModel, Motion, ToolBody};
 use serde_json::{Value as Json, json};
 
@@ -20,6 +21,13 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
         })
     };
     let tool = |tool: &ToolBody| json!({ "shape": shape(&tool.shape, &tool.pose_tool_shape) });
+    let mut bodies: Vec<Json> = built.sim.bodies.iter().map(body).collect();
+    // The other hand's tool is one more body to look at, after those that can be seen.
+    if let Some(other) = built.sim.tools.get(1) {
+        let mut other = tool(other);
+        (other["name"], other["fixed"]) = ("second hand".into(), false.into());
+        bodies.insert(bodies.len().min(MAX_VIEW_BODIES), other);
+    }
     let goals: Vec<String> = built.watcher().goals().map(|(goal, _)| goal.name.as_str().to_owned()).collect();
     json!({
         "scene": name,
@@ -33,8 +41,7 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
         },
         "stable_stiffness": limits.stiffness.linear,
         "tool": built.sim.tools.first().map(tool),
-        "other_tool": built.sim.tools.get(1).map(tool),
-        "bodies": built.sim.bodies.iter().map(body).collect::<Vec<_>>(),
+        "bodies": bodies,
         "goals": goals,
     })
 }
@@ -81,7 +88,7 @@ mod tests {
             assert!(json["stable_stiffness"].as_f64().is_some_and(|number| number > 0.0));
             assert!(json["limits"]["force_n"].as_f64().is_some_and(|number| number > 0.0));
             let bodies = json["bodies"].as_array().expect("bodies");
-            assert_eq!(bodies.len(), built.sim.bodies.len());
+            assert_eq!(bodies.len(), built.sim.bodies.len() + built.sim.tools.len() - 1);
             for shape in bodies.iter().chain([&json["tool"]]).map(|body| &body["shape"]) {
                 assert!(shape["kind"].is_string() && shape["pose"].as_array().is_some_and(|pose| pose.len() == 7));
             }

@@ -103,9 +103,14 @@ pub fn run(path: &Path) -> Result<Replayed, Failure> {
         )));
     }
     let (built, spec) = rebuild(&from)?;
+    if built.second.is_some() {
+        return Err(Failure::Usage(format!(
+            "{shown} is one hand of a scene for two, each recorded in a file of its own; it cannot be run again alone"
+        )));
+    }
     let device = ReplayDevice { spec, next: None, sequence: 0 };
     let mut rig = Lockstep::new(built.haptic, built.sim, device, None)?;
-    rig.desk.enable();
+    rig.first.desk.enable();
     let ours = env!("CARGO_PKG_VERSION");
     let other_version = (from.version != ours).then(|| from.version.clone());
     let mut done = Replayed { ticks: 0, difference: None, cut_short: None, other_version };
@@ -118,7 +123,7 @@ pub fn run(path: &Path) -> Result<Replayed, Failure> {
                 done.ticks, recorded.index
             )));
         }
-        rig.device.next = Some(*recorded);
+        rig.first.device.next = Some(*recorded);
         let again = rig.beat().record;
         done.ticks += 1;
         if let Some(what) = record::difference(&recorded, &again) {

@@ -97,6 +97,18 @@ pub enum Timing {
     },
 }
 
+/// The second hand of a run.
+pub struct SecondSummary {
+    /// Device model.
+    pub device: String,
+    /// Limits in force, N.
+    pub force_limit_n: f64,
+    /// N·m.
+    pub torque_limit_nm: f64,
+    /// Figures.
+    pub tally: Tally,
+}
+
 /// A finished run.
 pub struct Summary {
     /// Scene name.
@@ -125,11 +137,27 @@ pub struct Summary {
     pub timing: Timing,
     /// What the line to a real device has done.
     pub link: Option<LinkStatus>,
+    /// The other hand, in a scene for two.
+    pub second: Option<SecondSummary>,
 }
 
 /// A safety rule that was broken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breach(pub String);
+
+impl SecondSummary {
+    fn to_json(&self) -> serde_json::Value {
+        json!({
+            "device": self.device,
+            "ticks": self.tally.ticks,
+            "rate_hz": self.tally.rate_hz(),
+            "peak_force_n": self.tally.peak_force_n,
+            "force_limit_n": self.force_limit_n,
+            "energy_min_j": self.tally.energy_min_j,
+            "faults": self.tally.faults.names().collect::<Vec<_>>(),
+        })
+    }
+}
 
 impl Summary {
     /// Names and states of a watcher's goals.
@@ -142,16 +170,19 @@ impl Summary {
     #[must_use]
     pub fn breaches(&self) -> Vec<Breach> {
         let mut found = Vec::new();
-        let tally = &self.tally;
-        if tally.peak_force_n > self.force_limit_n || tally.peak_torque_nm > self.torque_limit_nm {
-            found.push(Breach("a force beyond the limit was sent".into()));
-        }
-        if tally.energy_min_j < -1e-6 {
-            found.push(Breach(format!("the hand got {:.1e} J more than it put in", -tally.energy_min_j)));
-        }
-        let forbidden = Faults::FORCE_INVALID.with(Faults::SOLVER_FAILED);
-        for name in Faults::ALL.iter().filter(|(f, _)| forbidden.contains(*f) && tally.faults.contains(*f)) {
-            found.push(Breach(format!("fault {}", name.1)));
+        let first = (&self.tally, self.force_limit_n, self.torque_limit_nm);
+        let second = self.second.as_ref().map(|hand| (&hand.tally, hand.force_limit_n, hand.torque_limit_nm));
+        for (tally, force_limit_n, torque_limit_nm) in std::iter::once(first).chain(second) {
+            if tally.peak_force_n > force_limit_n || tally.peak_torque_nm > torque_limit_nm {
+                found.push(Breach("a force beyond the limit was sent".into()));
+            }
+            if tally.energy_min_j < -1e-6 {
+                found.push(Breach(format!("the hand got {:.1e} J more than it put in", -tally.energy_min_j)));
+            }
+            let forbidden = Faults::FORCE_INVALID.with(Faults::SOLVER_FAILED);
+            for name in Faults::ALL.iter().filter(|(f, _)| forbidden.contains(*f) && tally.faults.contains(*f)) {
+                found.push(Breach(format!("fault {}", name.1)));
+            }
         }
         found
     }
@@ -159,13 +190,13 @@ impl Summary {
     /// True when the task was achieved and no safety rule was broken.
     #[must_use]
     pub fn success(&self) -> bool {
-        self.achieved && !self.tally.faulted && self.breaches().is_empty()
+        self.achieved && !self.faulted() && self.breaches().is_empty()
     }
 
-    /// The haptic thread ended in the FAULT state.
+    /// A haptic thread was in the FAULT state.
     #[must_use]
     pub fn faulted(&self) -> bool {
-        self.tally.faulted
+        self.tally.faulted || self.second.as_ref().is_some_and(|hand| hand.tally.faulted)
     }
 
     fn penetration_mean_m(&self) -> f64 {
@@ -224,6 +255,7 @@ impl Summary {
         if let (Some(object), Some(more)) = (object.as_object_mut(), more.as_object()) {
             object.extend(more.clone());
             object.extend(link.map(|link| ("link".to_owned(), link)));
+            object.extend(self.second.as_ref().map(|hand| ("second_hand".to_owned(), hand.to_json())));
         }
         object.to_string()
     }
@@ -241,6 +273,10 @@ impl Summary {
             let _ = writeln!(out, "goal     {mark}  {name}");
         }
         self.write_figures(&mut out);
+        if let Some(hand) = &self.second {
+            let (peak, limit, lowest) = (hand.tally.peak_force_n, hand.force_limit_n, hand.tally.energy_min_j);
+            let _ = writeln!(out, "second   peak {peak:.2} N (limit {limit:.2}), lowest ledger {lowest:+.1e} J");
+        }
         self.write_timing(&mut out);
         if let Some(LinkStatus { round_trip, facts, .. }) = self.link {
             let [p50, p99, max] = [round_trip.p50_ns, round_trip.p99_ns, round_trip.max_ns].map(|ns| ns as f64 / 1e3);

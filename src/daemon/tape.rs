@@ -109,11 +109,12 @@ pub(super) fn line(made: &RecordSummary) -> String {
     format!("{} ({} ticks, {:.1} MB{lost})", files.join(", "), made.ticks, made.bytes as f64 / 1e6)
 }
 
-/// How the bodies and the tool of a scene look in a viewer.
+/// How the bodies of a scene and the tool of a hand look in a viewer.
 #[must_use]
-pub fn looks(sim: &SimModel) -> Vec<Look> {
+pub fn looks(sim: &SimModel, hand: usize) -> Vec<Look> {
     let bodies = sim.bodies.iter().map(|body| look(Some(body.name.clone()), &body.shape, body.pose_body_shape));
-    bodies.chain(sim.tools.iter().map(|tool| look(None, &tool.shape, tool.pose_tool_shape))).collect()
+    let tool = sim.tools.get(hand).map(|tool| look(None, &tool.shape, tool.pose_tool_shape));
+    bodies.chain(tool).collect()
 }
 
 fn look(body: Option<String>, shape: &Shape, pose_body_shape: Pose) -> Look {

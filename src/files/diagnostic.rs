@@ -36,7 +36,7 @@ impl Severity {
 }
 
 /// A problem as found: still in bytes of the source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// How bad it is.
     pub severity: Severity,
@@ -104,6 +104,15 @@ impl Problems {
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.errors >= KEPT_MAX
+    }
+
+    /// Adds what another pass over the same file found and this one did not.
+    pub fn join(&mut self, other: Self) {
+        for problem in other.kept {
+            if !self.kept.contains(&problem) {
+                self.push(problem);
+            }
+        }
     }
 
     /// Number of errors, kept or not.

@@ -22,7 +22,7 @@
 //! hand pulls it with. What is done to it here is not summed up, since its own loop feels it and finds it too.
 
 use crate::math::{Twist, Vec6};
-use crate::mechanism::{MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, Row, RowKind, SceneBody};
+use crate::mechanism::{Block, Law, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, Row, RowKind, SceneBody};
 use crate::shared::{MAX_PUSHED, Push};
 
 /// See the file's head.
@@ -112,7 +112,7 @@ impl LocalBodies {
     }
 
     /// Moves the bodies by one tick under the forces of the rows, and sums up what the tool did to them.
-    pub(super) fn advance(&mut self, rows: &[Row], lambda: &[f64], period_s: f64) {
+    pub(super) fn advance(&mut self, blocks: &[Block], rows: &[Row], lambda: &[f64], period_s: f64) {
         let mut pulled = [Vec6::zeros(); MAX_SCENE_BODIES];
         self.pull(rows, lambda, period_s, &mut pulled);
         for index in 0..self.count {
@@ -120,10 +120,20 @@ impl LocalBodies {
             body.twist += (body.acceleration + pulled[index]) * period_s;
             self.ways[index] += body.twist * period_s;
         }
-        for (row, force) in rows.iter().zip(lambda).filter(|(row, _)| row.kind != RowKind::Scene) {
-            for (body, jacobian, _) in row.parts() {
+        for (block, row) in blocks.iter().flat_map(|block| block.range().map(move |row| (block, row))) {
+            let (given, impulse_row) = (&rows[row], lambda[row] * period_s);
+            if given.kind == RowKind::Scene {
+                continue;
+            }
+            let slides = matches!(block.law, Law::Contact { .. }) && row > block.first;
+            for (body, jacobian, _) in given.parts() {
                 if let Some(push) = self.pushes.get_mut(usize::from(self.bodies[body].index)) {
-                    push.impulse += jacobian * (force * period_s);
+                    push.impulse += jacobian * impulse_row;
+                    // Counted below as if it came at the beginning of the tick, as the bodies here take it. A gap makes up for
+                    // that at the next step, slip never does: friction counts as what it is, a force all through the tick.
+                    if slides {
+                        push.moment -= jacobian * (0.5 * impulse_row * period_s);
+                    }
                 }
             }
         }

@@ -273,7 +273,7 @@ impl LocalMechanism {
         self.catch(&motion.pose, tick.began);
         let rows = self.snapshot.row_count;
         if rows == 0 {
-            self.bodies.advance(&[], &[], motion.period_s);
+            self.bodies.advance(&[], &[], &[], motion.period_s);
             return LocalReport {
                 sound: true,
                 outcome: Outcome { converged: true, ..Outcome::default() },
@@ -313,7 +313,8 @@ impl LocalMechanism {
                 report.penetration_m = report.penetration_m.max(-*gap);
             }
         }
-        self.bodies.advance(self.snapshot.rows(), &self.lambda[..rows], motion.period_s);
+        let blocks = &self.blocks[..self.snapshot.block_count];
+        self.bodies.advance(blocks, self.snapshot.rows(), &self.lambda[..rows], motion.period_s);
         report
     }
 

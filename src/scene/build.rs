@@ -63,6 +63,25 @@ pub struct Built {
     pub timeout_s: f64,
     /// What is unwise but possible.
     pub warnings: Report,
+    /// The other hand, in a scene for two; its tool is the second of `sim`.
+    pub second: Option<Box<SecondHand>>,
+}
+
+/// What the second hand of a scene has of its own.
+#[derive(Clone, Debug)]
+pub struct SecondHand {
+    /// For its haptic thread.
+    pub haptic: HapticModel,
+    /// Its device to the scene.
+    pub mapping: Mapping,
+    /// Where its handle starts, as [`Built::handle_start`].
+    pub handle_start: Pose,
+    /// What its simulated operator does.
+    pub script: Script,
+    /// How well.
+    pub skill: Skill,
+    /// Seed when none is asked for.
+    pub seed: u64,
 }
 
 impl Built {
@@ -73,11 +92,68 @@ impl Built {
     }
 }
 
-/// Puts a scene on a device.
+/// Puts a scene on a device, or on two of the same kind if it is for two hands.
 ///
 /// # Errors
 /// A [`Report`] on the scene's file with every reason why the two do not go together.
 pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
+    build_for_two(spec, device, device)
+}
+
+/// Puts a scene on the devices of both hands; a scene for one hand does without the second.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_for_two(spec: &SceneSpec, device: &DeviceSpec, second: &DeviceSpec) -> Result<Built, Report> {
+    let (mut problems, built) = one_hand(spec, device);
+    let other = spec.from_second_hand().map(|other| (one_hand(&other, second), other));
+    let Some(((more, other_built), other)) = other else {
+        let report = spec.source.report(problems);
+        return built.map(|built| Built { warnings: report.clone(), ..built }).ok_or(report);
+    };
+    problems.join(more);
+    let (Some(mut built), Some(other_built)) = (built, other_built) else {
+        return Err(spec.source.report(problems));
+    };
+    built.sim.margin_m = built.sim.margin_m.max(other_built.sim.margin_m);
+    built.sim.tools.extend(other_built.sim.tools);
+    together(&mut problems, &built.sim, [spec, &other]);
+    let failed = problems.errors() > 0;
+    let warnings = spec.source.report(problems);
+    if failed {
+        return Err(warnings);
+    }
+    let Built { haptic, mapping, handle_start, script, skill, seed, .. } = other_built;
+    let second = SecondHand { haptic, mapping, handle_start, script, skill, seed };
+    Ok(Built { warnings, second: Some(Box::new(second)), ..built })
+}
+
+/// A tool on a spring that is much faster than the simulation is felt by the other hand as it was, not as it is: more than this
+/// many times `k T²` over its mass and the two begin to hammer on each other (measured: 3.2 is calm, 14 is not).
+const LATE_FOR_OTHER: f64 = 5.0;
+
+/// What two hands in one scene must not do.
+fn together(problems: &mut Problems, sim: &SimModel, hands: [&SceneSpec; 2]) {
+    let at = |tool: &ToolBody| tool.start * tool.pose_tool_shape;
+    if let [first, second] = sim.tools.as_slice()
+        && let Some(depth) = overlap_m((&first.shape, &at(first)), (&second.shape, &at(second)))
+    {
+        let message = format!("the tools of the two hands start {} inside each other", millimetres(depth));
+        let place = hands[1].source.place("tool.pose");
+        problems.push(Problem::error(place, message).help("move one of them away"));
+    }
+    let lightest = sim.tools.iter().map(|tool| tool.inertia.mass_kg()).fold(f64::INFINITY, f64::min);
+    let stiffness = hands[0].coupling.stiffness;
+    if stiffness * sim.step_s() * sim.step_s() > LATE_FOR_OTHER * lightest {
+        let least = (stiffness / (LATE_FOR_OTHER * lightest)).sqrt().ceil();
+        let message = format!("at {} Hz the hands feel each other late, and may hammer on each other", sim.rate_hz);
+        let help = format!("write simulation = \"{least} Hz\" or more in [rate], or take heavier tools");
+        problems.push(Problem::warning(hands[0].source.place("simulation"), message).help(help));
+    }
+}
+
+/// One hand of a scene, and everything else in it; the warnings of what is built are not filled in.
+fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) {
     let mut check = Check { spec, device, problems: Problems::default(), solids: Vec::new(), held: None };
     check.solids();
     let limits = check.limits();
@@ -93,11 +169,10 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
     let has_parts = check.has_parts();
     let Check { problems, .. } = check;
     let failed = problems.errors() > 0;
-    let warnings = spec.source.report(problems);
     let script = phases.and_then(|phases| Script::new(&phases).ok());
     let (Some(bodies), Some(tool), Some(coupling), Some(script), false) = (bodies, tool, coupling, script, failed)
     else {
-        return Err(warnings);
+        return (problems, None);
     };
     let sim = SimModel {
         bodies,
@@ -125,7 +200,7 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
         solver: if has_parts { PARTS_SOLVER } else { HAPTIC_SOLVER },
         surfaces: surfaces(&sim, &tool),
     };
-    Ok(Built {
+    let built = Built {
         handle_start: spec.mapping.pose_to_device(&tool.start),
         mapping: spec.mapping,
         script,
@@ -133,10 +208,12 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
         seed: spec.operator.seed,
         goals: spec.task.goals.clone(),
         timeout_s: spec.task.timeout_s,
-        warnings,
+        warnings: spec.source.report(Problems::default()),
+        second: None,
         sim,
         haptic,
-    })
+    };
+    (problems, Some(built))
 }
 
 /// What the haptic thread may ask: parts, and what they meet.

@@ -29,15 +29,15 @@ mod shipped;
 mod spec;
 pub mod task;
 
-pub use build::{Built, build};
+pub use build::{Built, SecondHand, build, build_for_two};
 pub use read::{load, parse};
 pub use schema::SCHEMA;
 pub use shipped::{
     OpenError, device_text, open, open_device, scene_text, shipped, shipped_device, shipped_device_names, shipped_names,
 };
 pub use spec::{
-    BodySpec, CouplingKind, CouplingSpec, ModelChoice, OperatorSpec, PartForm, PartKind, PartSpec, SafetySpec,
-    SceneSpec, ShapeSpec, Source, TaskSpec, ToolSpec, Weight,
+    BodySpec, CouplingKind, CouplingSpec, HandSpec, ModelChoice, OperatorSpec, PartForm, PartKind, PartSpec,
+    SafetySpec, SceneSpec, ShapeSpec, Source, TaskSpec, ToolSpec, Weight,
 };
 pub use task::{Condition, Goal, GoalState, Observation, TaskProgress, TaskWatcher, When};
 

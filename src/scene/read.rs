@@ -8,7 +8,9 @@
 use super::read_operator::{Names, read_operator};
 use super::read_shape::{read_pose, read_shape};
 use super::read_task::read_task;
-use super::spec::{BodySpec, CouplingKind, CouplingSpec, SafetySpec, SceneSpec, ShapeSpec, Source, ToolSpec, Weight};
+use super::spec::{
+    BodySpec, CouplingKind, CouplingSpec, HandSpec, SafetySpec, SceneSpec, ShapeSpec, Source, ToolSpec, Weight,
+};
 use crate::collision::MAX_BODIES;
 use crate::files::{Dimension, Format, LoadError, Loaded, Problem, Report, Table, load as load_file, read};
 use crate::geometry::Shape;
@@ -89,9 +91,9 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
     let safety = read_safety(&root.section("safety"), &mut source);
     let collision_thread = root.section("collision").boolean("thread").or(false);
     let body_names: Vec<&str> = bodies.iter().map(|(name, _)| name.as_str()).take(BODIES_MAX).collect();
-    let upright = tool.as_ref().map_or_else(Rot::identity, |tool| tool.pose.rotation);
-    let names = Names { bodies: &body_names, upright, clutch: clutch_button };
+    let names = Names { bodies: &body_names, upright: upright(tool.as_ref()), clutch: clutch_button };
     let operator = read_operator(&root.section("operator"), &names, &mut source);
+    let second = root.table("second_hand").optional().map(|table| read_second(&table, &material_names, &body_names));
     let task = read_task(&root.section("task"), &body_names, &mut source);
     Some(SceneSpec {
         title: title?,
@@ -110,8 +112,25 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
         safety,
         operator,
         task,
+        second_hand: second.map(|hand| hand.map(Box::new)).map_or(Some(None), |hand| hand.map(Some))?,
         source,
     })
+}
+
+/// Orientation of a target that states none.
+fn upright(tool: Option<&ToolSpec>) -> Rot {
+    tool.map_or_else(Rot::identity, |tool| tool.pose.rotation)
+}
+
+fn read_second(table: &Table<'_>, materials: &[&str], bodies: &[&str]) -> Option<HandSpec> {
+    let mut source = Source::default();
+    let device = table.string("device").check(|text| !text.trim().is_empty(), "the name or the path of a device");
+    let device = device.optional();
+    let tool = table.table("tool").required().and_then(|table| read_tool(&table, materials, &mut source));
+    let (mapping, clutch_button) = read_mapping(&table.section("mapping"), &mut source);
+    let names = Names { bodies, upright: upright(tool.as_ref()), clutch: clutch_button };
+    let operator = read_operator(&table.section("operator"), &names, &mut source);
+    Some(HandSpec { device, tool: tool?, mapping, clutch_button, operator, source })
 }
 
 fn is_name(text: &str) -> bool {

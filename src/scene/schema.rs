@@ -64,6 +64,22 @@ static ROOT: Keys = Keys {
         Key::table("safety", &SAFETY, "Limits tighter than the device's own").optional("the device's own limits"),
         Key::table("operator", &OPERATOR, "Who stands in for a hand").optional("its defaults"),
         Key::table("task", &TASK, "What counts as success").optional("its defaults"),
+        Key::table("second_hand", &SECOND_HAND, "The other hand").optional("a scene for one hand"),
+    ],
+    choices: &[],
+};
+
+static SECOND_HAND: Keys = Keys {
+    heading: "[second_hand]",
+    about: "A scene for two hands: what the other one has of its own, written as for the first: `[second_hand.tool]`, \
+            `[second_hand.mapping]`, `[[second_hand.operator.phase]]`. Coupling and safety are those of the scene. Goals and \
+            conditions on the tool are about each operator's own tool, and in `[task]` about the first hand's.",
+    keys: &[
+        Key::new("device", NOT_BLANK, "\"simulated-3dof\"", "Its device: a shipped name, or a path")
+            .optional("that of the first hand"),
+        Key::table("tool", &TOOL, "What it holds in the scene"),
+        Key::table("mapping", &MAPPING, "How its device lies in the scene").optional("its defaults"),
+        Key::table("operator", &OPERATOR, "Who stands in for it").optional("its defaults"),
     ],
     choices: &[],
 };

@@ -45,6 +45,13 @@ impl Source {
         self.places.get(key).cloned().unwrap_or(0..0)
     }
 
+    /// The same file, with other places for what `other` has marked.
+    fn with(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.places.extend(other.places.iter().map(|(key, span)| (key.clone(), span.clone())));
+        both
+    }
+
     /// `problems` at their places in the file.
     pub(super) fn report(&self, problems: Problems) -> Report {
         Report::new(&self.name, &self.text, problems)
@@ -219,6 +226,23 @@ pub struct TaskSpec {
     pub timeout_s: f64,
 }
 
+/// `[second_hand]`: what a scene for two hands has twice.
+#[derive(Clone, Debug)]
+pub struct HandSpec {
+    /// Device it is made for, where it is not that of the first hand.
+    pub device: Option<String>,
+    /// What it holds.
+    pub tool: ToolSpec,
+    /// Its device to the scene.
+    pub mapping: Mapping,
+    /// Button (bit number) that lifts the tool off the handle.
+    pub clutch_button: Option<u8>,
+    /// Its simulated operator.
+    pub operator: OperatorSpec,
+    /// Where this stands in the file.
+    pub(super) source: Source,
+}
+
 /// Everything in a scene file.
 #[derive(Clone, Debug)]
 pub struct SceneSpec {
@@ -254,6 +278,26 @@ pub struct SceneSpec {
     pub operator: OperatorSpec,
     /// What counts as success.
     pub task: TaskSpec,
+    /// The other hand, in a scene for two.
+    pub second_hand: Option<Box<HandSpec>>,
     /// The file.
     pub source: Source,
+}
+
+impl SceneSpec {
+    /// The scene as the second hand has it: its tool, mapping and operator in the place of the first's.
+    #[must_use]
+    pub fn from_second_hand(&self) -> Option<Self> {
+        let hand = self.second_hand.as_deref()?;
+        Some(Self {
+            device: hand.device.clone().or_else(|| self.device.clone()),
+            tool: hand.tool.clone(),
+            mapping: hand.mapping,
+            clutch_button: hand.clutch_button,
+            operator: hand.operator.clone(),
+            second_hand: None,
+            source: self.source.with(&hand.source),
+            ..self.clone()
+        })
+    }
 }

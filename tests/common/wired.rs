@@ -124,7 +124,7 @@ impl Booth {
     }
 
     pub(crate) fn wired(&mut self) -> &mut Wired {
-        &mut self.rig.device
+        &mut self.rig.first.device
     }
 
     pub(crate) fn beat(&mut self) -> Beat {
@@ -146,13 +146,13 @@ impl Booth {
             }
             self.beat();
         }
-        let (state, events) = (self.rig.device.driver.state(), &self.rig.device.events);
+        let (state, events) = (self.rig.first.device.driver.state(), &self.rig.first.device.events);
         panic!("{}: never {what}: {state:?} {events:?} {:?}", self.word, self.last.record);
     }
 
     /// Takes the handle along a straight line to `target` in so many ticks.
     pub(crate) fn lead(&mut self, target: Vec3, ticks: u32) {
-        let start = self.rig.device.device.position();
+        let start = self.rig.first.device.device.position();
         for tick in 1..=ticks {
             let place = start + (target - start) * (f64::from(tick) / f64::from(ticks));
             self.wired().device.hold(&Hand::at(place));
@@ -163,8 +163,8 @@ impl Booth {
 
     /// Homes the device as its guide says, and takes the handle to the middle.
     pub(crate) fn home(&mut self) {
-        self.until("awake", |booth| matches!(booth.rig.device.driver.state(), DriverState::Homing(_)));
-        match self.rig.device.driver.state() {
+        self.until("awake", |booth| matches!(booth.rig.first.device.driver.state(), DriverState::Homing(_)));
+        match self.rig.first.device.driver.state() {
             DriverState::Homing(HomingGuide::PullOutThenPushIn) => {
                 for x in [0.03, -0.035, 0.0] {
                     self.lead(Vec3::new(x, 0.0, 0.0), 200);
@@ -180,7 +180,9 @@ impl Booth {
                 self.wired().driver.confirm_home(now);
             }
         }
-        self.until("homed", |booth| booth.rig.device.driver.state() == DriverState::Ready && booth.last.record.homed);
+        self.until("homed", |booth| {
+            booth.rig.first.device.driver.state() == DriverState::Ready && booth.last.record.homed
+        });
         self.lead(Vec3::zeros(), 800);
     }
 }

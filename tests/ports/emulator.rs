@@ -78,11 +78,16 @@ impl Emulator {
     }
 
     /// Ends it; gives the largest force its motors gave, N.
-    pub(crate) fn end(mut self) -> f64 {
+    pub(crate) fn end(self) -> f64 {
+        self.end_with_forces().0
+    }
+
+    /// Ends it; gives the largest force its motors gave, and the largest that it was asked for, N.
+    pub(crate) fn end_with_forces(mut self) -> (f64, f64) {
         self.order("quit");
         let summary = self.wait("the summary", |line| line.starts_with("summary"));
-        let force = summary.split_whitespace().nth(3).and_then(|word| word.parse().ok());
-        force.unwrap_or_else(|| panic!("no force in `{summary}`"))
+        let word = |at: usize| summary.split_whitespace().nth(at).and_then(|word| word.parse().ok());
+        word(3).zip(word(7)).unwrap_or_else(|| panic!("no forces in `{summary}`"))
     }
 }
 

@@ -162,8 +162,9 @@ impl Drop for SoftWall {
     }
 }
 
-/// Runs the demo against the emulated device of this file; gives its summary and the largest force at the device.
-fn demo(file: &str, more: &[&str]) -> (serde_json::Value, f64) {
+/// Runs the demo against the emulated device of this file; gives its summary, the largest force at the device, and the largest
+/// that the device was asked for.
+fn demo(file: &str, more: &[&str]) -> (serde_json::Value, (f64, f64)) {
     let wall = SoftWall::new();
     let scene = wall.0.to_str().expect("ASCII");
     let mut emulator = Emulator::start(file, &["--scene", scene, "--wait", "never"]);
@@ -186,36 +187,58 @@ fn demo(file: &str, more: &[&str]) -> (serde_json::Value, f64) {
     let output = child.wait_with_output().expect("it has ended");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let summary = serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap_or_default();
-    (summary, emulator.end())
+    (summary, emulator.end_with_forces())
 }
 
-/// How much more force than was asked for a device may give because its handle has moved since it was read: a command for a
-/// place some millimetres away, on levers of a hundred.
-const MOVED_SINCE: f64 = 1.05;
+/// How far a command may lie beyond the limit: the steps in which motors are told, some millinewtons at the handle.
+const STEP_N: f64 = 0.01;
+/// Runs that a machine gets to keep pace in.
+const RUNS: u32 = 3;
 
-/// A machine that is too busy to carry bytes for 20 ms ends a run with a latched fault, as it should; so a run over a real
-/// line is judged by its safety and its figures. That the task is achieved is shown in virtual time (`wall.rs`).
+/// True when this machine carried bytes and ticks as it should: nothing of what follows may go wrong then.
+fn kept_pace(summary: &serde_json::Value) -> bool {
+    let faults = summary["faults"].as_array().cloned().unwrap_or_default();
+    let slow = ["overrun", "snapshot-stale", "device-silent"];
+    !faults.iter().any(|fault| slow.iter().any(|name| fault == name))
+        && summary["link"]["lost"] == 0
+        && summary["link"]["round_trip_us"]["max"].as_f64().is_some_and(|max_us| max_us < 5000.0)
+}
+
+/// Safe in every run, and the task done in one where the machine keeps pace. A machine that is too busy to carry bytes for
+/// 20 ms ends a run with a latched fault, as it should; that the task is achieved then is shown in virtual time (`wall.rs`).
 fn drives_within_its_limits(file: &str, more: &[&str]) {
-    let (summary, peak_n) = demo(file, more);
-    println!("{file}: {}, link {}, {peak_n:.2} N at the device", summary["reason"], summary["link"]);
-    let Some(limit_n) = summary["force_limit_n"].as_f64() else {
-        assert_eq!(peak_n, 0.0, "{file}: it never began");
-        return;
-    };
-    assert!(peak_n <= limit_n * MOVED_SINCE, "{file}: {peak_n} N beyond the limit of {limit_n}");
-    let trip = |stat: &str| summary["link"]["round_trip_us"][stat].as_f64().expect("a figure");
-    assert!(trip("p50") > 0.0 && trip("p99") >= trip("p50"), "{summary}");
-    assert!(summary["success"] != true || peak_n > 1.5, "{file}: the wall was felt with {peak_n} N only");
+    for run in 0..RUNS {
+        let (summary, (peak_n, asked_n)) = demo(file, more);
+        println!("{file}, run {run}: {} {}, {peak_n:.2} N given", summary["success"], summary["reason"]);
+        println!("  faults {}, link {}, {asked_n:.4} N asked for", summary["faults"], summary["link"]);
+        let Some(limit_n) = summary["force_limit_n"].as_f64() else {
+            assert_eq!(peak_n, 0.0, "{file}: it never began");
+            continue;
+        };
+        // What leaves is within the limit; what a handle that has moved since makes of it is the mechanism's.
+        assert!(summary["peak_force_n"].as_f64() <= Some(limit_n), "{file}: {summary}");
+        assert!(asked_n <= limit_n + STEP_N, "{file}: {asked_n} N asked for, beyond the limit of {limit_n}");
+        let trip = |stat: &str| summary["link"]["round_trip_us"][stat].as_f64().expect("a figure");
+        assert!(trip("p50") > 0.0 && trip("p99") >= trip("p50"), "{summary}");
+        assert!(summary["success"] != true || asked_n > 1.5, "{file}: the wall was felt with {asked_n} N only");
+        if kept_pace(&summary) || summary["success"] == true {
+            assert_eq!(summary["success"], true, "{file}: {summary}");
+            return;
+        }
+    }
+    println!("{file}: this machine did not keep pace in {RUNS} runs");
 }
 
 #[test]
-fn a_demo_over_a_pseudo_terminal_keeps_within_the_limits() {
+fn a_demo_over_a_pseudo_terminal_is_achieved_within_the_limits() {
     drives_within_its_limits("novint-falcon", &[]);
 }
 
 #[test]
-fn a_demo_with_an_arm_and_its_weight_keeps_within_the_limits() {
-    drives_within_its_limits("woodenhaptics", &["--at-rest"]);
+fn demos_with_arms_and_their_weight_are_achieved_within_the_limits() {
+    for arm in ["woodenhaptics", "polhem", "vintage"] {
+        drives_within_its_limits(arm, &["--at-rest"]);
+    }
 }
 
 #[test]

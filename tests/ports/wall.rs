@@ -104,10 +104,10 @@ impl Device for Desk {
 
 /// Moves the hand to `target` in `ticks`, then holds it for `stays`.
 fn go(rig: &mut Lockstep<Desk>, target: Vec3, ticks: u32, stays: u32) {
-    let start = rig.device.device.position();
+    let start = rig.first.device.device.position();
     for tick in 1..=ticks + stays {
         let share = f64::from(tick.min(ticks)) / f64::from(ticks);
-        rig.device.device.hold(&Hand {
+        rig.first.device.device.hold(&Hand {
             stiffness: 4000.0,
             damping: 60.0,
             ..Hand::at(start + (target - start) * share)
@@ -140,18 +140,18 @@ fn at_the_wall(file: &str, stiffness: f64) -> (Lockstep<Desk>, Built) {
             go(&mut rig, Vec3::new(x, 0.0, 0.0), 300, 50);
         }
     } else {
-        let rest = rig.device.device.position();
+        let rest = rig.first.device.device.position();
         go(&mut rig, rest, 1, 600);
     }
-    assert_eq!(rig.device.driver.state(), DriverState::Ready, "{file}");
+    assert_eq!(rig.first.device.driver.state(), DriverState::Ready, "{file}");
     go(&mut rig, free, 3000, 500);
     for _ in 0..100 {
         rig.beat();
     }
-    rig.device.peak_n = 0.0;
+    rig.first.device.peak_n = 0.0;
     // A fault of the way here, should the home have looked like a leap, would make what follows mean nothing.
-    assert_eq!(rig.haptic.record().cause, None, "{file}");
-    rig.desk.enable();
+    assert_eq!(rig.first.haptic.record().cause, None, "{file}");
+    rig.first.desk.enable();
     go(&mut rig, free, 1, 1500);
     (rig, built)
 }
@@ -166,14 +166,14 @@ fn felt_stiffness(file: &str, stiffness: f64) -> f64 {
     for step in 0..24_u32 {
         let depth = 0.001 + 0.0001 * f64::from(step);
         go(&mut rig, Vec3::new(surface - depth - 0.0005, 0.0, 0.0), 60, 400);
-        let record = *rig.haptic.record();
+        let record = *rig.first.haptic.record();
         assert!(record.cause.is_none() && record.gain == 1.0, "{file}: {:?}", record.cause);
-        let carried = rig.device.weight().force.x;
-        points.push((surface - rig.device.device.position().x, rig.device.device.force().x - carried));
+        let carried = rig.first.device.weight().force.x;
+        points.push((surface - rig.first.device.device.position().x, rig.first.device.device.force().x - carried));
     }
     let felt = slope(&points);
-    println!("{file}: {felt:.1} N/m felt of {stiffness}, peak {:.2} N", rig.device.peak_n);
-    assert!(rig.device.peak_n <= limit_n, "{file}: {} N beyond the limit of {limit_n}", rig.device.peak_n);
+    println!("{file}: {felt:.1} N/m felt of {stiffness}, peak {:.2} N", rig.first.device.peak_n);
+    assert!(rig.first.device.peak_n <= limit_n, "{file}: {} N beyond the limit of {limit_n}", rig.first.device.peak_n);
     felt
 }
 
@@ -191,14 +191,14 @@ fn a_wall_is_as_stiff_in_the_hand_as_it_was_set() {
 fn does_the_task(file: &str, stiffness: f64) {
     let (mut rig, built) = at_the_wall(file, stiffness);
     let mut operator = Operator::new(built.skill, built.script, built.mapping);
-    let place = |rig: &Lockstep<Desk>| Pose::from_parts(rig.device.device.position().into(), Rot::identity());
-    operator.take_hold(&rig.device.spec.clone(), place(&rig), built.seed);
+    let place = |rig: &Lockstep<Desk>| Pose::from_parts(rig.first.device.device.position().into(), Rot::identity());
+    operator.take_hold(&rig.first.device.spec.clone(), place(&rig), built.seed);
     let mut watcher = built.watcher();
     let (mut time_s, mut success) = (0.0, false);
     while time_s < 20.0 && !success {
-        let felt = HandForce { force: rig.device.device.force(), torque: Vec3::zeros() };
+        let felt = HandForce { force: rig.first.device.device.force(), torque: Vec3::zeros() };
         let command = operator.think(&Perceived { dt_s: 1e-3, handle: place(&rig), felt, view: None });
-        rig.device.device.hold(&Hand {
+        rig.first.device.device.hold(&Hand {
             target: command.target.translation.vector,
             velocity: command.velocity,
             push: command.force.force,
@@ -222,10 +222,10 @@ fn does_the_task(file: &str, stiffness: f64) {
     }
     let goals: Vec<_> = watcher.goals().map(|(goal, state)| (goal.name.as_str().to_owned(), state)).collect();
     assert!(success, "{file}: {goals:?}, {:?}", operator.report());
-    let (peak_n, limit_n) = (rig.device.peak_n, built.haptic.limits.force.linear);
+    let (peak_n, limit_n) = (rig.first.device.peak_n, built.haptic.limits.force.linear);
     println!("{file}: done in {time_s:.1} s, peak {peak_n:.2} N of {limit_n}");
     assert!(peak_n > 2.0 && peak_n <= limit_n, "{file}: {peak_n} N");
-    assert!(rig.haptic.ledger().account().balance_min_j >= -1e-6, "{file}");
+    assert!(rig.first.haptic.ledger().account().balance_min_j >= -1e-6, "{file}");
 }
 
 #[test]

@@ -178,6 +178,7 @@ pub fn run(options: &EmulateOptions, stop: &AtomicBool) -> Result<(), Failure> {
         began: None,
         pushes: false,
         peak_n: 0.0,
+        asked_n: 0.0,
         messages: 0,
         baud: 0,
     };
@@ -190,7 +191,10 @@ pub fn run(options: &EmulateOptions, stop: &AtomicBool) -> Result<(), Failure> {
         }
     }
     drop(rights);
-    println!("summary  peak force {:.4} N, {} messages from the host", stage.peak_n, stage.messages);
+    println!(
+        "summary  peak force {:.4} N, asked for {:.4} N, {} messages from the host",
+        stage.peak_n, stage.asked_n, stage.messages
+    );
     Ok(())
 }
 
@@ -221,6 +225,8 @@ struct Stage {
     /// The motors give force now.
     pushes: bool,
     peak_n: f64,
+    /// The largest force that was asked for.
+    asked_n: f64,
     messages: u64,
     baud: u32,
 }
@@ -353,6 +359,7 @@ impl Stage {
     fn watch_force(&mut self) {
         let force_n = self.device.force().norm();
         self.peak_n = self.peak_n.max(force_n);
+        self.asked_n = self.asked_n.max(self.device.asked().norm());
         let pushes = force_n > NO_FORCE_N;
         if pushes != self.pushes {
             self.pushes = pushes;

@@ -130,7 +130,7 @@ pub(super) fn options(rig: &Rig, state: &Path, name: Option<String>) -> RecordOp
             torque_limit_nm: limits.angular,
             ..Provenance::here()
         },
-        looks: tape::looks(&rig.built.sim),
+        looks: tape::looks(&rig.built.sim, 0),
         limits: RecordLimits::default(),
     }
 }

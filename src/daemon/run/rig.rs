@@ -108,6 +108,13 @@ impl Plan {
         log_warnings(&device.warnings);
         let built = scene::build(&scene.value, &device.value).map_err(Failure::Report)?;
         log_warnings(&built.warnings);
+        if built.second.is_some() {
+            let text = format!(
+                "`{}` is a scene for two hands, and the service has one; hapticd demo {} --device A --device B runs it",
+                self.scene, self.scene
+            );
+            return Err(Failure::Usage(text));
+        }
         let device = device.value;
         if device.driver != "simulated" && !reach::is_real(&device) {
             let text = format!("no driver `{}` is part of this program; open simulated-6dof", device.driver);

@@ -111,6 +111,10 @@ pub trait Emulated: ByteEnd {
     /// The force of the motors at the handle, N, in the device's base frame.
     fn force(&self) -> Vec3;
 
+    /// The force that the newest command is where the device last said it was: what the host asked for, however far the handle
+    /// has moved since.
+    fn asked(&self) -> Vec3;
+
     /// Switches it off and on.
     fn power_cycle(&mut self);
 }
@@ -129,6 +133,9 @@ pub struct Emulator<F, K, const N: usize> {
     velocity: Vec3,
     senses: Senses<N>,
     force: Vec3,
+    /// The force asked for, and the joints that the host was told last.
+    asked: Vec3,
+    told: Joints<N>,
     /// The derivative, and the joints it was taken at.
     jacobian: Option<(Jacobian<N>, Joints<N>)>,
     now: Option<MonoNs>,
@@ -154,8 +161,10 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
             hand: Hand::at(*start),
             position,
             velocity: Vec3::zeros(),
+            told: senses.joints,
             senses,
             force: Vec3::zeros(),
+            asked: Vec3::zeros(),
             jacobian: None,
             now: None,
             outbox: Outbox::default(),
@@ -218,16 +227,16 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
         let joints = self.senses.joints;
         let near = |at: &Joints<N>| (at - joints).norm() < DERIVATIVE_STEP;
         if !self.jacobian.is_some_and(|(_, at)| near(&at)) {
-            self.jacobian = Some((self.derivative()?, joints));
+            self.jacobian = Some((self.derivative(&joints)?, joints));
         }
         force_of_torques(&self.jacobian?.0, torques)
     }
 
-    fn derivative(&self) -> Option<Jacobian<N>> {
+    fn derivative(&self, joints: &Joints<N>) -> Option<Jacobian<N>> {
         let mut jacobian = Jacobian::<N>::zeros();
         for joint in 0..N {
             let at = |step: f64| {
-                let mut joints = self.senses.joints;
+                let mut joints = *joints;
                 joints[joint] += step;
                 self.kinematics.forward(&joints)
             };
@@ -291,6 +300,8 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> ByteEnd for Emulator<F, K
             self.firmware.receive(bytes, &self.senses, now, &mut self.outbox);
             let torques = self.firmware.torques(now);
             self.force = self.force_of(&torques).unwrap_or_default();
+            let asked = self.derivative(&self.told).and_then(|jacobian| force_of_torques(&jacobian, &torques));
+            (self.asked, self.told) = (asked.unwrap_or_default(), self.senses.joints);
         }
     }
 
@@ -322,6 +333,10 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulated for Emulator<F, 
 
     fn force(&self) -> Vec3 {
         Self::force(self)
+    }
+
+    fn asked(&self) -> Vec3 {
+        self.mount.direction_to_device(&self.asked)
     }
 
     fn power_cycle(&mut self) {

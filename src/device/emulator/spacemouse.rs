@@ -122,6 +122,10 @@ impl Emulated for SpaceMouse {
         Vec3::zeros()
     }
 
+    fn asked(&self) -> Vec3 {
+        Vec3::zeros()
+    }
+
     fn power_cycle(&mut self) {
         self.outbox.clear();
         (self.lit, self.buttons_told) = (false, 0);
