@@ -51,6 +51,9 @@ struct Judge {
 fn read_scene(bytes: &[u8]) -> Result<String, Report> {
     let mut scene = super::parse(bytes, "x")?.value;
     scene.source = Source::default();
+    if let Some(hand) = &mut scene.second_hand {
+        hand.source = Source::default();
+    }
     Ok(format!("{scene:?}"))
 }
 

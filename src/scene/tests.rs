@@ -402,7 +402,7 @@ fn what_a_device_cannot_do_is_said_before_the_run() {
             "the tool starts 130.000 mm from the middle of the workspace, which has a radius of 100.000 mm",
         ),
         (
-            "xyz = [\"-15 mm\", \"40 mm\", 0], speed",
+            "xyz = [\"-15 mm\", \"25 mm\", 0], speed",
             "xyz = [\"-15 mm\", \"112 mm\", 0], speed",
             "this target lies 113.000 mm from the middle of the workspace, which has a radius of 100.000 mm",
         ),
@@ -535,9 +535,9 @@ fn more_than_fits_is_refused_at_the_first_that_does_not() {
     };
     let rest = |_| "[[operator.phase]]\nname = 'r'\nrest = 1\n".to_owned();
     let said = |count, table| said("box_on_table", &[("[task]", &many(count, table))]);
-    assert!(said(29, ball).is_empty());
-    let bodies = said(30, ball);
-    assert!(bodies.len() == 1 && bodies[0].contains("there are 32 bodies; at most 31 fit"), "{bodies:?}");
+    assert!(said(28, ball).is_empty());
+    let bodies = said(29, ball);
+    assert!(bodies.len() == 1 && bodies[0].contains("there are 31 bodies; at most 30 fit"), "{bodies:?}");
     assert!(said(25, rest).is_empty());
     let phases = said(26, rest);
     assert!(phases.len() == 1 && phases[0].contains("there are 33 phases; at most 32 fit"), "{phases:?}");
