@@ -19,7 +19,7 @@ use crate::mechanism::MechanismSnapshot;
 use crate::record::{self, Provenance};
 use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{LatestReader, MonoNs, RingReader, SceneView, latest, ring};
+use crate::shared::{LatestReader, MonoNs, RingReader, SceneView, SkinReader, latest, ring, skins};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
@@ -183,7 +183,13 @@ impl Stage {
     }
 
     /// Lets browsers watch, if they may; a demo goes on without.
-    fn window(&self, options: &DemoOptions, haptic: &HapticThread, voice: &mut Voice) -> Option<Window> {
+    fn window(
+        &self,
+        options: &DemoOptions,
+        haptic: &HapticThread,
+        skins: SkinReader,
+        voice: &mut Voice,
+    ) -> Option<Window> {
         if !options.viewer {
             return None;
         }
@@ -196,6 +202,7 @@ impl Stage {
             turn: self.built.mapping.pose_world_device.rotation,
             portrait: portrait(&self.name, &self.title, &self.device_name, &self.built),
             recording: recording.map(|path| path.display().to_string()),
+            skins,
             halt: haptic.halt_switch(),
         });
         match opened {
@@ -462,6 +469,7 @@ fn live(
     let (tool_writer, tool) = latest(crate::shared::ToolSample::at_rest(stage.built.haptic.tool.start));
     let (operator_view, screen) = latest(SceneView::empty());
     let (status_writer, mut status) = latest(SimStatus::empty());
+    let (skin_writer, skin_reader) = skins(&stage.built.skins);
     let (mut desk, links) = orders(ORDERS);
     let (record_writer, mut records) = ring(RECORDS);
     let (device, mut hands) = stage.device_and_hands(options, screen, voice, stop)?;
@@ -478,11 +486,12 @@ fn live(
         born_tripped: None,
     })?;
     say_timing(&haptic, voice);
-    let window = stage.window(options, &haptic, voice);
+    let window = stage.window(options, &haptic, skin_reader, voice);
     let is_realtime = haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
     let (_, materials) = latest(MaterialOrder::none());
-    let links = SimLinks { tool, materials, snapshots: snapshot_writer, operator_view, status: status_writer };
+    let (snapshots, skins) = (snapshot_writer, skin_writer);
+    let links = SimLinks { tool, materials, snapshots, operator_view, skins, status: status_writer };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
     let mut beginning = Beginning::new(&hands, &stage.built.handle_start);
     let mut watch = Watch::new(&stage);

@@ -5,6 +5,7 @@
 use crate::geometry::Shape;
 use crate::math::Pose;
 use crate::scene::Built;
+use crate::shared::SkinModel;
 use crate::sim::{BodyModel, Motion};
 use serde_json::{Value as Json, json};
 
@@ -33,7 +34,18 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
         "stable_stiffness": limits.stiffness.linear,
         "tool": { "shape": shape(&built.sim.tool.shape, &built.sim.tool.pose_tool_shape) },
         "bodies": built.sim.bodies.iter().map(body).collect::<Vec<_>>(),
+        "skins": built.skins.iter().map(skin).collect::<Vec<_>>(),
         "goals": goals,
+    })
+}
+
+fn skin(skin: &SkinModel) -> Json {
+    json!({
+        "name": skin.name,
+        "material": skin.material,
+        "vertices": skin.points,
+        "triangles": skin.triangles,
+        "stress_full_pa": skin.stress_full_pa,
     })
 }
 
@@ -85,6 +97,20 @@ mod tests {
             }
             assert_eq!(json["goals"].as_array().map(Vec::len), Some(built.goals.len()));
         }
+    }
+
+    #[test]
+    fn a_skin_is_drawn_from_its_points_at_rest() {
+        let model = SkinModel {
+            name: "liver".into(),
+            material: "tissue".into(),
+            points: vec![[0.0, 0.5, 1.0]; 3],
+            triangles: vec![[0, 1, 2]],
+            stress_full_pa: 2e4,
+        };
+        let json = skin(&model);
+        assert_eq!((&json["vertices"][1], &json["triangles"]), (&json!([0.0, 0.5, 1.0]), &json!([[0, 1, 2]])));
+        assert_eq!((&json["name"], &json["stress_full_pa"]), (&json!("liver"), &json!(2e4)));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::haptic::{HaltSwitch, HapticFigures, TickRecord, Touches};
 use crate::math::{Rot, Vec3};
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::SystemClock;
-use crate::shared::{Clock as _, MonoNs, SceneView};
+use crate::shared::{Clock as _, MonoNs, SceneView, SkinReader};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use serde_json::Value as Json;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -48,6 +48,8 @@ pub(super) struct Setting {
     pub(super) portrait: Json,
     /// File being recorded to.
     pub(super) recording: Option<String>,
+    /// Bodies that deform.
+    pub(super) skins: SkinReader,
     /// Ends all force.
     pub(super) halt: HaltSwitch,
 }
@@ -191,6 +193,7 @@ impl Show {
         let now = SystemClock.now();
         self.ticks.read(now, frame.figures.ticks);
         self.steps.read(now, frame.view.stamp.sequence);
+        self.setting.skins.read();
         (self.view, self.touches, self.figures, self.task) = (frame.view, frame.touches, frame.figures, frame.task);
     }
 
@@ -280,7 +283,7 @@ impl Plant for Show {
 
     fn sight(&self) -> Sight<'_> {
         let force = self.newest.map_or_else(Vec3::zeros, |record| self.setting.turn * record.force.force);
-        Sight { scene: &self.view, touches: &self.touches, force }
+        Sight { scene: &self.view, touches: &self.touches, force, skin: self.setting.skins.current() }
     }
 
     fn trail(&self) -> &Trail {

@@ -19,6 +19,7 @@ use crate::haptic::{HapticModel, Policy, ToolModel};
 use crate::math::{Mapping, Pose};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
+use crate::shared::SkinModel;
 use crate::sim::{BodyModel, Motion, SimModel};
 
 /// Bounds of the solve in a tick. A residual of 10⁻⁶ of the largest violation, some tenths of a millimetre, is far below
@@ -61,6 +62,8 @@ pub struct Built {
     pub goals: Vec<Goal>,
     /// Time in which it must be achieved, s.
     pub timeout_s: f64,
+    /// Bodies that deform, as they look at rest.
+    pub skins: Vec<SkinModel>,
     /// What is unwise but possible.
     pub warnings: Report,
 }
@@ -131,6 +134,7 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
         seed: spec.operator.seed,
         goals: spec.task.goals.clone(),
         timeout_s: spec.task.timeout_s,
+        skins: Vec::new(),
         warnings,
         sim,
         haptic,

@@ -7,7 +7,8 @@ use super::{MaterialOrder, SimData, SimModel, StepReport, step};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::realtime::{SystemClock, sleep_until};
 use crate::shared::{
-    Clock, DurationFigures, DurationHistogram, LatestReader, LatestWriter, Pacer, RateError, SceneView, ToolSample,
+    Clock, DurationFigures, DurationHistogram, LatestReader, LatestWriter, Pacer, RateError, SceneView, SkinWriter,
+    ToolSample,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub struct SimLinks {
     pub snapshots: LatestWriter<MechanismSnapshot>,
     /// The view for the simulated operator.
     pub operator_view: LatestWriter<SceneView>,
+    /// Bodies that deform, for whoever draws.
+    pub skins: SkinWriter,
     /// The view and figures for whoever supervises.
     pub status: LatestWriter<SimStatus>,
 }

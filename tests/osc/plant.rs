@@ -8,7 +8,7 @@ use hapticd::control::trail::Trail;
 use hapticd::haptic::{TickRecord, Touches};
 use hapticd::math::{Pose, Vec3};
 use hapticd::shared::lifecycle::{Guard, State};
-use hapticd::shared::{MonoNs, Parameter, SceneView};
+use hapticd::shared::{MonoNs, Parameter, SceneView, Skin, SkinFrame, Stamp};
 
 enum Work {
     Acts(Vec<Act>),
@@ -24,6 +24,7 @@ pub(crate) struct FakePlant {
     pub(crate) view: SceneView,
     pub(crate) touches: Touches,
     pub(crate) trail: Trail,
+    pub(crate) skin: SkinFrame,
     /// Who halted.
     pub(crate) halts: Vec<String>,
     /// Every call of `act`.
@@ -54,6 +55,11 @@ pub(crate) fn fault(id: u32, acknowledged: bool) -> FaultEntry {
         remedy: "Check cable and power.",
         data: None,
     }
+}
+
+/// A skin of so many points in a row.
+pub(crate) fn skin(count: usize) -> Skin {
+    Skin { points: (0..count).map(|n| [n as f32, 0.0, 2.0]).collect(), stress_pa: vec![7.0; count] }
 }
 
 fn dials() -> Vec<Dial> {
@@ -108,6 +114,7 @@ impl FakePlant {
             view: SceneView::empty(),
             touches: Touches::none(MonoNs(0)),
             trail,
+            skin: SkinFrame { stamp: Stamp { sequence: 1, at: MonoNs(1) }, skins: vec![skin(1)], path: Vec::new() },
             halts: Vec::new(),
             acts: Vec::new(),
             jobs: Vec::new(),
@@ -198,7 +205,7 @@ impl Plant for FakePlant {
     }
 
     fn sight(&self) -> Sight<'_> {
-        Sight { scene: &self.view, touches: &self.touches, force: Vec3::new(0.0, 0.0, 2.5) }
+        Sight { scene: &self.view, touches: &self.touches, force: Vec3::new(0.0, 0.0, 2.5), skin: &self.skin }
     }
 
     fn trail(&self) -> &Trail {

@@ -2,7 +2,7 @@
 
 import { Bar } from "./bar";
 import { VIEWS } from "./camera";
-import { byId, say } from "./dom";
+import { byId, digits, say } from "./dom";
 import { Faults } from "./faults";
 import { Link } from "./link";
 import { Model } from "./model";
@@ -84,6 +84,9 @@ function show(now: Scene): void {
   bar.forceLimit = plots.facts.forceLimit = now.limits.force_n;
   plots.facts.rate = now.rate_hz;
   view?.load(now);
+  const full = Math.max(0, ...(now.skins ?? []).map((skin) => skin.stress_full_pa));
+  byId("stress", HTMLElement).hidden = full === 0;
+  say(byId("stress-full", HTMLElement), `${digits(full / 1e3)} kPa`);
   showTask(model.task, now.goals);
 }
 
@@ -102,6 +105,8 @@ model.on("frame", (frame) => {
     `tool ${x.toFixed(1)}, ${y.toFixed(1)}, ${z.toFixed(1)} mm; ${count} contact${count === 1 ? "" : "s"}`,
   );
 });
+model.on("skin", (sample) => view?.addSkin(sample));
+model.on("path", (points) => view?.setPath(points));
 model.on("faults", showFaults);
 model.on("task", (task) => showTask(task, scene?.goals ?? []));
 model.on("version", (version) => say(byId("version", HTMLElement), version));

@@ -9,8 +9,12 @@ import {
   ConeGeometry,
   CylinderGeometry,
   DirectionalLight,
+  DoubleSide,
   EdgesGeometry,
+  Float32BufferAttribute,
+  FrontSide,
   Group,
+  Line,
   LineBasicMaterial,
   LineSegments,
   Mesh,
@@ -23,10 +27,12 @@ import {
   type Object3D,
 } from "three";
 import { Camera, type View } from "./camera";
+import { Cut } from "./cut";
 import type { Frame } from "./model";
 import { BEHIND_S, Motion, place, turn } from "./motion";
 import type { Pose, Scene, Shape } from "./scene";
 import { geometry } from "./shapes";
+import { SkinMesh, type Scale, type SkinSample } from "./skins";
 
 /** Contacts drawn at once; the daemon may know of more. */
 const CONTACTS = 32;
@@ -36,6 +42,8 @@ const ARROW = 0.9;
 const PLANE = 6;
 /** Forces below this are not drawn, N. */
 const LEAST_N = 0.02;
+/** Pushed back a hair, so that what lies on it is seen and not the two by turns. */
+const BEHIND = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
 /** Drawn after everything else. */
 const ABOVE = 10;
 /** Frames at most this often, ms. */
@@ -89,6 +97,10 @@ export class Scene3d {
   private readonly force: Arrow;
   private readonly contacts: { dot: Mesh; arrow: Arrow }[];
   private bodies: Object3D[] = [];
+  private skins: SkinMesh[] = [];
+  private readonly needle = new Line(new BufferGeometry(), new LineBasicMaterial({ depthTest: false }));
+  private readonly cut: Cut;
+  private stress: Scale = [];
   private tool: Object3D = new Group();
   private handle: Object3D = new Group();
   private forceLimit = 1;
@@ -113,10 +125,11 @@ export class Scene3d {
       new MeshStandardMaterial({ transparent: true, opacity, depthWrite: false, side: 2 });
     this.materials = {
       body: solid(0.7),
-      fixed: solid(0.9),
+      fixed: new MeshStandardMaterial({ roughness: 0.9, metalness: 0.05, ...BEHIND }),
       open: clear(0.42),
       tool: solid(0.45),
       handle: clear(0.28),
+      skin: new MeshStandardMaterial({ roughness: 0.6, vertexColors: true, side: DoubleSide }),
       push: above(),
       touch: above(),
     };
@@ -132,6 +145,10 @@ export class Scene3d {
       this.world.add(dot, arrow);
       return { dot, arrow };
     });
+    this.needle.renderOrder = ABOVE;
+    this.needle.visible = false;
+    this.world.add(this.needle);
+    this.cut = new Cut((on) => this.clip(on));
     this.dress();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.dress());
     new ResizeObserver(() => this.resize()).observe(frame);
@@ -169,7 +186,34 @@ export class Scene3d {
 
   /** Takes the size of the scene as it is now; planes have none. */
   private measure(): void {
-    this.camera.measure([...this.bodies.filter((body) => !isPlane(body)), this.tool]);
+    this.camera.measure([...this.bodies.filter((body) => !isPlane(body)), ...this.skins, this.tool]);
+  }
+
+  /** What of the scene is cut: its bodies. The tool, the hand and the forces stay whole. */
+  private clip(on: boolean): void {
+    this.renderer.localClippingEnabled = on;
+    for (const material of [...["body", "fixed", "open", "skin"].map((name) => this.material(name)), this.lines]) {
+      material.clippingPlanes = on ? [this.cut.plane] : null;
+    }
+    for (const name of ["body", "fixed"]) {
+      // One looks into what is cut, at the inner side of its far walls.
+      this.material(name).side = on ? DoubleSide : FrontSide;
+      this.material(name).needsUpdate = true;
+    }
+  }
+
+  addSkin(sample: SkinSample): void {
+    this.skins[sample.skin]?.take(sample);
+  }
+
+  /** The path of a needle; no points, no needle. */
+  setPath(points: number[]): void {
+    this.needle.visible = points.length >= 6;
+    if (this.needle.visible) {
+      this.needle.geometry.dispose();
+      this.needle.geometry = new BufferGeometry();
+      this.needle.geometry.setAttribute("position", new Float32BufferAttribute(points, 3));
+    }
   }
 
   add(frame: Frame): void {
@@ -179,7 +223,7 @@ export class Scene3d {
   /** Builds the bodies anew. */
   load(scene: Scene): void {
     this.motion.clear();
-    for (const old of [...this.bodies, this.tool, this.handle]) {
+    for (const old of [...this.bodies, ...this.skins, this.tool, this.handle]) {
       this.world.remove(old);
       old.traverse((part) => {
         if (part instanceof Mesh || part instanceof LineSegments) {
@@ -194,10 +238,12 @@ export class Scene3d {
     const solids = scene.bodies.map((body) =>
       body.shape.kind === "half_space" ? undefined : this.body(body.shape, body.fixed, 0),
     );
-    this.camera.measure([...solids.filter((solid) => solid !== undefined), this.tool]);
+    this.skins = (scene.skins ?? []).map((skin) => new SkinMesh(skin, this.material("skin")));
+    this.needle.visible = false;
+    this.camera.measure([...solids.filter((solid) => solid !== undefined), ...this.skins, this.tool]);
     const extent = PLANE * this.camera.radius;
     this.bodies = scene.bodies.map((body, k) => solids[k] ?? this.body(body.shape, body.fixed, extent));
-    this.world.add(...this.bodies, this.tool, this.handle);
+    this.world.add(...this.bodies, ...this.skins, this.tool, this.handle);
     this.framed = false;
   }
 
@@ -244,6 +290,9 @@ export class Scene3d {
       this.material(name).color = colour(name);
     }
     this.material("open").color = colour("body");
+    (this.needle.material as LineBasicMaterial).color = colour("needle");
+    this.stress = ["none", "some", "full"].map((name) => colour(`stress-${name}`));
+    this.skins.forEach((skin) => skin.repaint());
   }
 
   private resize(): void {
@@ -252,6 +301,8 @@ export class Scene3d {
       this.renderer.setPixelRatio(this.sharpness);
       this.renderer.setSize(width, height, false);
       this.camera.resize(width / height);
+      // Another size is an empty picture: the next frame is due at once.
+      this.drawnAt = -Infinity;
     }
   }
 
@@ -266,7 +317,9 @@ export class Scene3d {
     if (frame !== undefined) {
       this.pose(frame);
     }
+    this.skins.forEach((skin) => skin.show(daemonTime - BEHIND_S, this.stress));
     this.camera.update(this.tool.position);
+    this.cut.lay(this.camera.middle, this.camera.radius);
     this.renderer.render(this.world, this.camera.camera);
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
     this.fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);

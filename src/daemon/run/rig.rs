@@ -15,7 +15,7 @@ use crate::haptic::{
 use crate::mechanism::MechanismSnapshot;
 use crate::scene::{self, Built, SceneSpec};
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{LatestReader, LatestWriter, RingReader, SceneView, ToolSample, latest, ring};
+use crate::shared::{LatestReader, LatestWriter, RingReader, SceneView, SkinReader, ToolSample, latest, ring, skins};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::path::PathBuf;
@@ -84,6 +84,8 @@ pub(super) struct Rig {
     pub(super) records: RingReader<TickRecord>,
     /// The simulation as it stands.
     pub(super) status: LatestReader<SimStatus>,
+    /// Bodies that deform.
+    pub(super) skins: SkinReader,
     /// The simulated operator as it stands.
     pub(super) reports: LatestReader<OperatorReport>,
     /// Tells the simulated operator to work or to rest.
@@ -126,6 +128,7 @@ impl Plan {
         let (tool_writer, tool) = latest(ToolSample::at_rest(built.haptic.tool.start));
         let (operator_view, screen) = latest(SceneView::empty());
         let (status_writer, status) = latest(SimStatus::empty());
+        let (skin_writer, skin_reader) = skins(&built.skins);
         let (record_writer, records) = ring(RECORDS);
         let (operator_writer, operator_orders) = latest(OperatorOrder { works: false });
         let materials = MaterialOrder::of(&built.sim, 0);
@@ -159,6 +162,7 @@ impl Plan {
             materials: material_orders,
             snapshots: snapshot_writer,
             operator_view,
+            skins: skin_writer,
             status: status_writer,
         };
         let sim = SimThread::spawn(built.sim.clone(), data, links)?;
@@ -178,6 +182,7 @@ impl Plan {
             desk,
             records,
             status,
+            skins: skin_reader,
             reports,
             operator: operator_writer,
             materials,

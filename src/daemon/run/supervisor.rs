@@ -218,6 +218,7 @@ impl Supervisor {
         let mut batch = std::mem::take(&mut self.batch);
         batch.extend(self.rig.records.drain());
         self.sim = *self.rig.status.read();
+        self.rig.skins.read();
         self.touches = *self.rig.haptic.touches();
         let view = self.sim.view;
         let mut complete = Vec::new();
