@@ -19,7 +19,7 @@ const IDENTITY = [0, 0, 0, 0, 0, 0, 1];
 const text = (value) => Buffer.from(value + "\0".repeat(4 - (Buffer.byteLength(value) % 4)));
 
 /** Arguments are pairs of a tag and a value: ["i", 1, "s", "a"]. */
-function packet(address, ...pairs) {
+export function packet(address, ...pairs) {
   let tags = ",";
   const parts = [];
   for (let k = 0; k < pairs.length; k += 2) {
@@ -35,7 +35,7 @@ function packet(address, ...pairs) {
   return Buffer.concat([text(address), text(tags), ...parts]);
 }
 
-function parse(bytes) {
+export function parse(bytes) {
   let at = 0;
   const string = () => {
     const end = bytes.indexOf(0, at);
@@ -44,6 +44,8 @@ function parse(bytes) {
     return value;
   };
   const read = { i: () => bytes.readInt32BE((at += 4) - 4), f: () => bytes.readFloatBE((at += 4) - 4), s: string };
+  // Blobs are for the page; nothing here reads them.
+  read.b = () => void (at += 4 + ((bytes.readInt32BE(at) + 3) & ~3));
   const address = string();
   return { address, args: [...string().slice(1)].map((tag) => read[tag]?.()) };
 }

@@ -65,6 +65,12 @@ pub enum Setting {
     OperatorSkill,
     /// Seed of the simulated operator; from the next load of a scene.
     OperatorSeed,
+    /// A recording plays, or stands still.
+    ReplayPlays,
+    /// How fast it plays.
+    ReplaySpeed,
+    /// Where it is, s.
+    ReplayPlace,
 }
 
 /// What a [`Setting`] may be set to.

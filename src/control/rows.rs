@@ -303,6 +303,14 @@ pub static ENTRIES: &[Entry] = &[
         &[int("seed")],
         "Seed of the simulated operator, from the next load of a scene.",
     ),
+    parameter(
+        "/hapticd/replay/plays",
+        Verb::ReplayPlays,
+        &[switch("plays")],
+        "A recording plays, or stands still; only where `hapticd replay --viewer` plays one.",
+    ),
+    parameter("/hapticd/replay/speed", Verb::ReplaySpeed, &[float("speed", "")], "How fast a recording plays."),
+    parameter("/hapticd/replay/place", Verb::ReplayPlace, &[float("time", "s")], "Where a recording is."),
     stream(
         "/hapticd/stream/measured_cp",
         Stream::MeasuredCp,

@@ -472,6 +472,7 @@ fn live(
     let (skin_writer, skin_reader) = skins(&stage.built.skins);
     let (mut desk, links) = orders(ORDERS);
     let (record_writer, mut records) = ring(RECORDS);
+    let (step_writer, mut steps) = ring(RECORDS);
     let (device, mut hands) = stage.device_and_hands(options, screen, voice, stop)?;
     let mut haptic = HapticThread::spawn(HapticSetup {
         model: stage.built.haptic,
@@ -490,8 +491,15 @@ fn live(
     let is_realtime = haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
     let (_, materials) = latest(MaterialOrder::none());
-    let (snapshots, skins) = (snapshot_writer, skin_writer);
-    let links = SimLinks { tool, materials, snapshots, operator_view, skins, status: status_writer };
+    let links = SimLinks {
+        tool,
+        materials,
+        snapshots: snapshot_writer,
+        operator_view,
+        skins: skin_writer,
+        steps: step_writer,
+        status: status_writer,
+    };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
     let mut beginning = Beginning::new(&hands, &stage.built.handle_start);
     let mut watch = Watch::new(&stage);
@@ -503,6 +511,8 @@ fn live(
         if begun {
             watch.take(&batch, &view, tape);
         }
+        tape.steps(steps.drain());
+        tape.orders(std::mem::take(&mut beginning.answered));
         let cause = batch.last().and_then(|record| record.cause).filter(|cause| begun || *cause == Trip::Halt);
         let report = hands.report();
         if let Some(window) = &window {
@@ -526,6 +536,7 @@ fn live(
     let link = hands.link();
     let figures = haptic.stop()?;
     watch.wind_up(&mut records, &mut sim, tape);
+    tape.steps(steps.drain());
     let timing = Timing::Live { realtime: is_realtime, overruns: figures.overruns, skipped: figures.skipped };
     let time_s = watch.time_s;
     Ok(stage.summary(watch, time_s, timing, link))

@@ -26,7 +26,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The port, if it is free.
-const PORT: u16 = 9742;
+pub(super) const PORT: u16 = 9742;
 /// Frames that may wait; beyond, the window misses some.
 const FRAMES: usize = 64;
 /// Time between two looks.
@@ -89,7 +89,7 @@ impl Window {
         let stop = Arc::<AtomicBool>::default();
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("window".into());
-        let thread = thread.spawn(move || serve(listener, Show::new(setting), &receiver, &stopped))?;
+        let thread = thread.spawn(move || serve(listener, Show::new(setting, receiver), &stopped))?;
         Ok(Self { address, frames, stop, thread: Some(thread) })
     }
 
@@ -109,8 +109,16 @@ impl Drop for Window {
     }
 }
 
-/// The thread.
-fn serve(listener: TcpListener, mut show: Show, frames: &Receiver<Frame>, stopped: &AtomicBool) {
+/// What a window shows.
+pub(super) trait Guest: Plant {
+    /// Goes on; called every few milliseconds.
+    fn turn(&mut self);
+    /// Answers a question over HTTP.
+    fn answer(&self, asked: Asked);
+}
+
+/// Shows `guest` until stopped; returns at once when it cannot be shown.
+pub(super) fn serve(listener: TcpListener, mut guest: impl Guest, stopped: &AtomicBool) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     runtime.block_on(async {
         let door = Door { admit: Box::new(|peer| peer.is_loopback()), names: Vec::new() };
@@ -120,12 +128,12 @@ fn serve(listener: TcpListener, mut show: Show, frames: &Receiver<Frame>, stoppe
         while !stopped.load(Ordering::Relaxed) {
             tokio::select! {
                 _ = beat.tick() => {
-                    frames.try_iter().for_each(|frame| show.take(frame));
-                    hub.poll(SystemClock.now(), &mut show, &mut out);
+                    guest.turn();
+                    hub.poll(SystemClock.now(), &mut guest, &mut out);
                 }
                 call = viewer.call() => match call {
-                    Call::Letters => viewer.receive(&mut hub, &mut show, &mut out),
-                    Call::Asked(asked) => show.answer(asked),
+                    Call::Letters => viewer.receive(&mut hub, &mut guest, &mut out),
+                    Call::Asked(asked) => guest.answer(asked),
                 },
             }
             for (bytes, to) in out.drain(..) {
@@ -142,6 +150,7 @@ fn serve(listener: TcpListener, mut show: Show, frames: &Receiver<Frame>, stoppe
 /// A demo as the hub knows it.
 struct Show {
     setting: Setting,
+    frames: Receiver<Frame>,
     began: MonoNs,
     newest: Option<TickRecord>,
     trail: Trail,
@@ -157,9 +166,10 @@ struct Show {
 }
 
 impl Show {
-    fn new(setting: Setting) -> Self {
+    fn new(setting: Setting, frames: Receiver<Frame>) -> Self {
         Self {
             setting,
+            frames,
             began: SystemClock.now(),
             newest: None,
             trail: Trail::default(),
@@ -198,25 +208,39 @@ impl Show {
     }
 
     fn latch(&mut self, record: &TickRecord) {
-        let Some(trip) = record.cause else { return };
-        let cause = match self.halted_by.take() {
-            Some(by) => format!("Stopped by {by}."),
-            None => format!("The loop met `{}`.", trip.name()),
-        };
-        let entry = FaultEntry {
-            id: self.faults.len() as u32 + 1,
-            code: trip.code(),
-            name: trip.name(),
-            priority: Priority::High,
-            latched: true,
-            acknowledged: false,
-            at: record.due,
-            cause,
-            remedy: trip.remedy(),
-            data: None,
-        };
+        let id = self.faults.len() as u32 + 1;
+        let Some(entry) = latched(record, id, self.halted_by.take()) else { return };
         self.faults.push(entry.clone());
         self.news.push(News::Fault(entry));
+    }
+}
+
+/// The fault that `record` is the first tick of, as the viewer tells it.
+pub(super) fn latched(record: &TickRecord, id: u32, halted_by: Option<String>) -> Option<FaultEntry> {
+    let trip = record.cause?;
+    let cause = match halted_by {
+        Some(by) => format!("Stopped by {by}."),
+        None => format!("The loop met `{}`.", trip.name()),
+    };
+    Some(FaultEntry {
+        id,
+        code: trip.code(),
+        name: trip.name(),
+        priority: Priority::High,
+        latched: true,
+        acknowledged: false,
+        at: record.due,
+        cause,
+        remedy: trip.remedy(),
+        data: None,
+    })
+}
+
+impl Guest for Show {
+    fn turn(&mut self) {
+        while let Ok(frame) = self.frames.try_recv() {
+            self.take(frame);
+        }
     }
 
     fn answer(&self, asked: Asked) {

@@ -41,7 +41,7 @@ pub use local::{LocalMechanism, LocalReport};
 pub use model::{HapticModel, LOCAL_SOLVER, Policy, ToolModel};
 pub use orders::{Desk, ORDERS_PER_TICK, OrderLinks, orders};
 pub use parameters::{ParameterRange, SLEW_S};
-pub use record::TickRecord;
+pub use record::{TickInput, TickRecord};
 pub use state::{HapticState, MOTION_BANDWIDTH_HZ, tick};
 pub use thread::{HaltSwitch, HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};
 pub use touch::{MAX_TOUCHES, Touch, Touches};

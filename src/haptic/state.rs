@@ -9,8 +9,8 @@ use super::orders::InTray;
 use super::parameters::LiveParameters;
 use super::trip::{Sight, Vigil};
 use super::{
-    Clutch, Coupling, Gate, HapticModel, Ledger, LocalMechanism, LocalReport, ParameterRange, SpringDamper, TickRecord,
-    Trip,
+    Clutch, Coupling, Gate, HapticModel, Ledger, LocalMechanism, LocalReport, ParameterRange, SpringDamper, TickInput,
+    TickRecord, Trip,
 };
 use crate::device::{Fit, HandForce, HandMotion, HandObserver, HandSample, Limiter, SafeForce, VelocityEstimator};
 use crate::math::{Mat6, Pose, Rot, Twist, Vec3, Vec6, Wrench, displacement, join, pose_is_sound, split};
@@ -58,6 +58,8 @@ pub struct HapticState {
     tray: InTray,
     client: ClientForce,
     retiring: bool,
+    /// What tripped from outside since the last tick.
+    tripped: Option<Trip>,
     overruns: u32,
     /// Force that carries the device's own weight.
     weight: HandForce,
@@ -106,6 +108,7 @@ impl HapticState {
             tray: InTray::new(),
             client: ClientForce::NONE,
             retiring: false,
+            tripped: None,
             overruns: 0,
             weight: HandForce::zero(),
             limiter: Limiter::new(model.limits),
@@ -137,6 +140,8 @@ impl HapticState {
     /// FAULT at once, latched; a cause that is there already is kept. Seen in the record of the next tick.
     pub fn trip(&mut self, cause: Trip) {
         self.gate.trip(cause);
+        // The gate keeps the first cause, and so does what is needed to run this again.
+        self.tripped = self.tripped.or(Some(cause));
     }
 
     /// From the next tick on, forces end and every order is refused.
@@ -161,6 +166,7 @@ impl HapticState {
         self.observer.sent(&held);
         self.channels.sent(&held);
         self.record.faults.set(Faults::DEVICE_SILENT);
+        self.record.input.unheard = true;
     }
 
     /// The tool as the simulation should know it.
@@ -216,6 +222,14 @@ pub fn tick(
     tick: &mut Tick<'_>,
 ) -> SafeForce {
     let mut faults = Faults::NONE;
+    state.record.input = TickInput {
+        sample,
+        weight: state.weight,
+        skipped: tick.skipped,
+        trip: state.tripped.take(),
+        retiring: state.retiring,
+        ..TickInput::default()
+    };
     let overrun = tick.skipped > 0 || tick.lateness_ns() as f64 > tick.period_s * NS_PER_S as f64;
     faults.set_if(Faults::OVERRUN, overrun);
     state.overruns = if overrun { state.overruns + 1 } else { 0 };
@@ -645,5 +659,7 @@ fn close(state: &mut HapticState, safe: &SafeForce, tick: &Tick<'_>, faults: Fau
     record.force = *safe.get();
     record.snapshot_age_ns = state.local.snapshot().stamp.age(tick.began);
     record.account = *state.ledger.account();
+    record.input.snapshot = state.seen;
+    record.input.cut_after = tick.cut_after();
     state.gate.close();
 }

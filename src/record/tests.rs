@@ -87,6 +87,7 @@ fn tick(index: u64, mut draw: impl FnMut() -> f64) -> TickRecord {
             given_j: draw(),
         },
         parameters,
+        input: crate::haptic::TickInput::default(),
     }
 }
 

@@ -7,8 +7,8 @@ use super::{MaterialOrder, SimData, SimModel, StepReport, step};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::realtime::{SystemClock, sleep_until};
 use crate::shared::{
-    Clock, DurationFigures, DurationHistogram, LatestReader, LatestWriter, Pacer, RateError, SceneView, SkinWriter,
-    ToolSample,
+    Clock, DurationFigures, DurationHistogram, LatestReader, LatestWriter, Pacer, RateError, RingWriter, SceneView,
+    SkinWriter, StepInput, ToolSample,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub struct SimLinks {
     pub operator_view: LatestWriter<SceneView>,
     /// Bodies that deform, for whoever draws.
     pub skins: SkinWriter,
+    /// What each step depended on, for whoever records.
+    pub steps: RingWriter<StepInput>,
     /// The view and figures for whoever supervises.
     pub status: LatestWriter<SimStatus>,
 }
@@ -126,6 +128,13 @@ fn run(model: &SimModel, mut data: SimData, mut links: SimLinks, mut pacer: Pace
         }
         let tool = *links.tool.read();
         let report = step(model, &mut data, &tool, links.snapshots.buffer());
+        // Before the mechanism is there: whoever sees a tick that took it finds the step in the ring.
+        links.steps.push(StepInput {
+            sequence: data.stamp.sequence,
+            began,
+            tool: tool.stamp.sequence,
+            materials: data.materials_taken(),
+        });
         links.snapshots.publish_in_place();
         times.record(tick.now().since(began));
         links.operator_view.publish(data.view);

@@ -73,7 +73,8 @@ impl Station {
         let data = SimData::with_threads(&built.sim).expect("a scene");
         let (_, materials) = latest(MaterialOrder::none());
         let (skins, _) = skins(&built.skins);
-        let sim_links = SimLinks { tool, materials, snapshots: snapshot_writer, operator_view, skins, status };
+        let sim_links =
+            SimLinks { tool, materials, snapshots: snapshot_writer, operator_view, skins, steps: ring(1).0, status };
         let sim = SimThread::spawn(built.sim.clone(), data, sim_links).expect("a simulation");
         Self { desk, records, haptic, sim, link }
     }

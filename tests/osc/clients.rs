@@ -1,6 +1,6 @@
 //! Leases, events, streams, rates.
 
-use crate::plant::fault;
+use crate::plant::{fault, skin};
 use crate::rig::{Rig, WALL, bytes, code_of, done, f, i, local, message, read, remote, s};
 use hapticd::control::osc::Ntp;
 use hapticd::control::peer::Peer;
@@ -9,7 +9,7 @@ use hapticd::control::{HubSettings, Limits, Outbox};
 use hapticd::haptic::{TickRecord, Touch};
 use hapticd::math::{Pose, Vec3};
 use hapticd::shared::lifecycle::State;
-use hapticd::shared::{MonoNs, Parameter, Skin, Stamp};
+use hapticd::shared::{MonoNs, Parameter, Stamp};
 use rosc::{OscMessage, OscType};
 
 fn addresses(heard: &[OscMessage]) -> Vec<&str> {
@@ -288,12 +288,11 @@ fn a_picture_of_the_scene_is_laid_out_as_documented_and_fits_at_its_largest() {
 #[test]
 fn skins_are_streamed_once_for_each_frame_in_as_many_packets_as_it_takes() {
     let mut rig = Rig::new();
+    rig.plant.skin.stamp = Stamp::default();
     rig.ask(local(1), "/hapticd/subscribe", &[s("skin"), i(30)]);
     rig.ask(local(1), "/hapticd/subscribe", &[s("path"), i(30)]);
     rig.wait(0.2);
     assert!(rig.heard(local(1)).is_empty(), "nothing to show yet");
-    let skin =
-        |count: usize| Skin { points: (0..count).map(|n| [n as f32, 0.0, 2.0]).collect(), stress_pa: vec![7.0; count] };
     rig.plant.skin.skins = vec![skin(3), skin(2050)];
     rig.plant.skin.path = vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
     rig.plant.skin.stamp = Stamp { sequence: 1, at: MonoNs(3_000_000_005) };

@@ -79,7 +79,10 @@ fn dials() -> Vec<Dial> {
     let words = Range::Words(vec!["novice", "trained", "expert"]);
     let skill = Dial { setting: Setting::OperatorSkill, value: Value::Text("trained".into()), range: words };
     let seed = Dial { setting: Setting::OperatorSeed, value: Value::Int(48), range: Range::Count };
-    dials.extend([works, skill, seed]);
+    let plays = Dial { setting: Setting::ReplayPlays, value: Value::Bool(true), range: Range::Switch };
+    dials.extend([works, skill, seed, plays]);
+    dials.push(numbers(Setting::ReplaySpeed, 0.5, 0.0, 0.6));
+    dials.push(numbers(Setting::ReplayPlace, 0.5, 0.0, 0.6));
     dials
 }
 

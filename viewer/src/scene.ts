@@ -41,6 +41,8 @@ export interface Scene {
   tool: { shape: Shape };
   bodies: Body[];
   skins?: SkinShape[];
+  /** There when a recording is played. */
+  replay?: { duration_s: number };
   goals: string[];
 }
 

@@ -15,7 +15,9 @@ use crate::haptic::{
 use crate::mechanism::MechanismSnapshot;
 use crate::scene::{self, Built, SceneSpec};
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{LatestReader, LatestWriter, RingReader, SceneView, SkinReader, ToolSample, latest, ring, skins};
+use crate::shared::{
+    LatestReader, LatestWriter, RingReader, SceneView, SkinReader, StepInput, ToolSample, latest, ring, skins,
+};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::path::PathBuf;
@@ -86,6 +88,8 @@ pub(super) struct Rig {
     pub(super) status: LatestReader<SimStatus>,
     /// Bodies that deform.
     pub(super) skins: SkinReader,
+    /// What each step of the simulation depended on.
+    pub(super) steps: RingReader<StepInput>,
     /// The simulated operator as it stands.
     pub(super) reports: LatestReader<OperatorReport>,
     /// Tells the simulated operator to work or to rest.
@@ -129,6 +133,7 @@ impl Plan {
         let (operator_view, screen) = latest(SceneView::empty());
         let (status_writer, status) = latest(SimStatus::empty());
         let (skin_writer, skin_reader) = skins(&built.skins);
+        let (step_writer, steps) = ring(RECORDS);
         let (record_writer, records) = ring(RECORDS);
         let (operator_writer, operator_orders) = latest(OperatorOrder { works: false });
         let materials = MaterialOrder::of(&built.sim, 0);
@@ -163,6 +168,7 @@ impl Plan {
             snapshots: snapshot_writer,
             operator_view,
             skins: skin_writer,
+            steps: step_writer,
             status: status_writer,
         };
         let sim = SimThread::spawn(built.sim.clone(), data, links)?;
@@ -183,6 +189,7 @@ impl Plan {
             records,
             status,
             skins: skin_reader,
+            steps,
             reports,
             operator: operator_writer,
             materials,
