@@ -1,7 +1,7 @@
 //! Device logs of H3D and HAPI: read, told, led through a scene, refused with the line that is wrong.
 
 use hapticd::math::Vec3;
-use hapticd::record::{DeviceLog, LogError};
+use hapticd::record::{DeviceLog, LogError, LogRow};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -35,14 +35,14 @@ fn replay(path: &Path, more: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&said).into_owned())
 }
 
-/// A hand that goes down into the shipped wall and back, in their frame and with their five decimals.
+/// A hand that goes into the shipped wall and back, in their frame and with their five decimals.
 fn log_of_a_press() -> String {
     let mut text = String::from("TIME POSITION FORCE BUTTONS RAW_POSITION RAW_ORIENTATION\n");
     for row in 0..800 {
         let time = f64::from(row) * 0.0025;
-        let up = 0.02 * (std::f64::consts::PI * time).cos();
+        let near = 0.02 * (std::f64::consts::PI * time).cos();
         // The calibrated place differs from the device's own, which is the one that counts.
-        let (calibrated, raw) = (format!("9.0 {up:.5} 9.0"), format!("0.00100 {up:.5} 0.00200"));
+        let (calibrated, raw) = (format!("9.0 9.0 {near:.5}"), format!("0.00100 0.00200 {near:.5}"));
         let button = u8::from(row >= 400);
         text += &format!("{time:.5} {calibrated} 0.00000 1.50000 0.00000 {button} {raw} 0.0 1.0 0.0 0.50000\n");
     }
@@ -57,13 +57,13 @@ fn a_log_is_read_in_our_frame_and_told_for_what_it_is() {
     assert_eq!((log.rows.len(), log.columns.len()), (800, 6));
     let row = log.rows[0];
     // Theirs: x right, y up, z to the operator. Ours: x to the operator, y right, z up.
-    assert_eq!(row.pose.translation.vector, Vec3::new(0.002, 0.001, 0.02));
+    assert_eq!(row.pose.translation.vector, Vec3::new(0.02, 0.001, 0.002));
     assert_eq!(row.force, Some(Vec3::new(0.0, 0.0, 1.5)));
     let (axis, angle) = row.pose.rotation.axis_angle().expect("it is turned");
     assert!((angle - 0.5).abs() < 1e-12 && (axis.into_inner() - Vec3::z()).norm() < 1e-12);
     assert_eq!((log.at(0.0).buttons, log.at(1.5).buttons), (0, 1));
-    let (between, half) =
-        (log.at(0.00125).pose.translation.z, 0.5 * (row.pose.translation.z + log.rows[1].pose.translation.z));
+    let place = |row: LogRow| row.pose.translation.x;
+    let (between, half) = (place(log.at(0.00125)), 0.5 * (place(row) + place(log.rows[1])));
     assert!((between - half).abs() < 1e-12);
     assert_eq!(log.at(99.0), log.rows[799], "the hand stays where it was last");
     let (code, said) = replay(&path, &[]);

@@ -14,12 +14,12 @@ use crate::device::operator::{OperatorReport, Progress, Skill};
 use crate::device::port::{LinkStatus, reach};
 use crate::device::{Device, DeviceSpec, Operator, SimulatedDevice};
 use crate::haptic::thread::{HapticSetup, HapticThread};
-use crate::haptic::{TickRecord, Trip, orders};
+use crate::haptic::{Desk, TickRecord, Trip, orders};
 use crate::mechanism::MechanismSnapshot;
 use crate::record::{self, Provenance};
 use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{LatestReader, MonoNs, RingReader, SceneView, SkinReader, latest, ring, skins};
+use crate::shared::{LatestReader, MonoNs, RingReader, SceneView, SkinReader, StepInput, latest, ring, skins};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
@@ -458,6 +458,59 @@ fn lockstep(stage: &Stage, voice: &mut Voice, tape: &mut Tape, stop: &AtomicBool
     Ok(stage.summary(watch, rig.seconds(), timing, None))
 }
 
+/// The threads of a demo, and our ends of what goes between them.
+struct Troupe {
+    haptic: HapticThread,
+    sim: SimThread,
+    desk: Desk,
+    records: RingReader<TickRecord>,
+    steps: RingReader<StepInput>,
+    status: LatestReader<SimStatus>,
+    hands: Hands,
+    window: Option<Window>,
+}
+
+impl Troupe {
+    fn start(stage: &Stage, voice: &mut Voice, options: &DemoOptions, stop: &AtomicBool) -> Result<Self, Failure> {
+        let (snapshot_writer, snapshots) = latest(MechanismSnapshot::empty());
+        let (tool_writer, tool) = latest(crate::shared::ToolSample::at_rest(stage.built.haptic.tool.start));
+        let (operator_view, screen) = latest(SceneView::empty());
+        let (status_writer, status) = latest(SimStatus::empty());
+        let (skin_writer, skin_reader) = skins(&stage.built.skins);
+        let (desk, links) = orders(ORDERS);
+        let (record_writer, records) = ring(RECORDS);
+        let (step_writer, steps) = ring(RECORDS);
+        let (device, hands) = stage.device_and_hands(options, screen, voice, stop)?;
+        let haptic = HapticThread::spawn(HapticSetup {
+            model: stage.built.haptic,
+            device,
+            snapshots,
+            orders: links.orders,
+            answers: links.answers,
+            tool: tool_writer,
+            records: record_writer,
+            realtime: options.realtime,
+            allow_no_rt: true,
+            born_tripped: None,
+        })?;
+        say_timing(&haptic, voice);
+        let window = stage.window(options, &haptic, skin_reader, voice);
+        let (_, materials) = latest(MaterialOrder::none());
+        let links = SimLinks {
+            tool,
+            materials,
+            snapshots: snapshot_writer,
+            operator_view,
+            skins: skin_writer,
+            steps: step_writer,
+            status: status_writer,
+        };
+        let data = SimData::with_threads(&stage.built.sim)?;
+        let sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
+        Ok(Self { haptic, sim, desk, records, steps, status, hands, window })
+    }
+}
+
 fn live(
     stage: Stage,
     voice: &mut Voice,
@@ -465,42 +518,9 @@ fn live(
     options: &DemoOptions,
     stop: &AtomicBool,
 ) -> Result<Summary, Failure> {
-    let (snapshot_writer, snapshots) = latest(MechanismSnapshot::empty());
-    let (tool_writer, tool) = latest(crate::shared::ToolSample::at_rest(stage.built.haptic.tool.start));
-    let (operator_view, screen) = latest(SceneView::empty());
-    let (status_writer, mut status) = latest(SimStatus::empty());
-    let (skin_writer, skin_reader) = skins(&stage.built.skins);
-    let (mut desk, links) = orders(ORDERS);
-    let (record_writer, mut records) = ring(RECORDS);
-    let (step_writer, mut steps) = ring(RECORDS);
-    let (device, mut hands) = stage.device_and_hands(options, screen, voice, stop)?;
-    let mut haptic = HapticThread::spawn(HapticSetup {
-        model: stage.built.haptic,
-        device,
-        snapshots,
-        orders: links.orders,
-        answers: links.answers,
-        tool: tool_writer,
-        records: record_writer,
-        realtime: options.realtime,
-        allow_no_rt: true,
-        born_tripped: None,
-    })?;
-    say_timing(&haptic, voice);
-    let window = stage.window(options, &haptic, skin_reader, voice);
+    let Troupe { mut haptic, mut sim, mut desk, mut records, mut steps, mut status, mut hands, window } =
+        Troupe::start(&stage, voice, options, stop)?;
     let is_realtime = haptic.is_realtime();
-    let data = SimData::with_threads(&stage.built.sim)?;
-    let (_, materials) = latest(MaterialOrder::none());
-    let links = SimLinks {
-        tool,
-        materials,
-        snapshots: snapshot_writer,
-        operator_view,
-        skins: skin_writer,
-        steps: step_writer,
-        status: status_writer,
-    };
-    let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
     let mut beginning = Beginning::new(&hands, &stage.built.handle_start);
     let mut watch = Watch::new(&stage);
     while !stop.load(Ordering::Relaxed) {

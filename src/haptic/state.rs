@@ -222,14 +222,7 @@ pub fn tick(
     tick: &mut Tick<'_>,
 ) -> SafeForce {
     let mut faults = Faults::NONE;
-    state.record.input = TickInput {
-        sample,
-        weight: state.weight,
-        skipped: tick.skipped,
-        trip: state.tripped.take(),
-        retiring: state.retiring,
-        ..TickInput::default()
-    };
+    note_input(state, sample, tick);
     let overrun = tick.skipped > 0 || tick.lateness_ns() as f64 > tick.period_s * NS_PER_S as f64;
     faults.set_if(Faults::OVERRUN, overrun);
     state.overruns = if overrun { state.overruns + 1 } else { 0 };
@@ -286,6 +279,18 @@ pub fn tick(
     state.record.residual = report.outcome.residual;
     close(state, &safe, tick, faults);
     safe
+}
+
+/// Takes note of what the tick depends on.
+fn note_input(state: &mut HapticState, sample: Option<HandSample>, tick: &Tick<'_>) {
+    state.record.input = TickInput {
+        sample,
+        weight: state.weight,
+        skipped: tick.skipped,
+        trip: state.tripped.take(),
+        retiring: state.retiring,
+        ..TickInput::default()
+    };
 }
 
 /// Takes note of the force that goes out: what moves the handle is what the weight leaves of it.

@@ -150,6 +150,7 @@ fn read(path: &Path) -> Result<Found, ReadError> {
             Entry::Mark(tick, text) => marks.push((tick, text)),
             Entry::Fault(tick, name) => faults.push((tick, name)),
             Entry::Lost(count) => lost = count,
+            Entry::Step(_) | Entry::Order(..) | Entry::Places(_) => {}
         }
     }
     let cut_short = reader.cut_short().is_some();

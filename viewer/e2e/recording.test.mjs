@@ -21,7 +21,9 @@ const readable = (file, size) => ({
   },
 });
 
-test("every message is what its schema says, and theirs are as they define them", { skip: !isBuilt }, async (context) => {
+const NAME = "every message is what its schema says, and theirs are as they define them";
+
+test(NAME, { skip: !isBuilt }, async (context) => {
   const place = mkdtempSync(join(tmpdir(), "hapticd-mcap-"));
   const path = join(place, "box.mcap");
   try {
@@ -48,7 +50,8 @@ test("every message is what its schema says, and theirs are as they define them"
       const value = JSON.parse(new TextDecoder().decode(message.data));
       for (const [whose, judges] of [["our", own], ["their", theirs]]) {
         const judge = judges.get(channel.schemaId);
-        assert.ok(judge === undefined || judge(value), `${channel.topic} by ${whose} schema: ${ajv.errorsText(judge?.errors)}`);
+        const fits = judge === undefined || judge(value);
+        assert.ok(fits, `${channel.topic} by ${whose} schema: ${ajv.errorsText(judge?.errors)}`);
       }
       counts[channel.topic] = (counts[channel.topic] ?? 0) + 1;
     }

@@ -87,6 +87,7 @@ function show(now: Scene): void {
   plots.facts.rate = now.rate_hz;
   view?.load(now);
   replay.load(now.replay?.duration_s);
+  model.isFilm = replay.shown;
   const full = Math.max(0, ...(now.skins ?? []).map((skin) => skin.stress_full_pa));
   byId("stress", HTMLElement).hidden = full === 0;
   say(byId("stress-full", HTMLElement), `${digits(full / 1e3)} kPa`);

@@ -88,6 +88,8 @@ export class Model {
   private lists = { scene: [] as string[], device: [] as string[] };
   /** Least difference seen between this clock and the daemon's, s: arrival without delay. */
   private offset = Infinity;
+  /** A recording is shown: while it stands still there are no new ticks. */
+  isFilm = false;
   /** When ticks came last, on this clock, ms. */
   private ticksAt = -Infinity;
   private readonly listeners: Listeners = {};
@@ -122,7 +124,7 @@ export class Model {
    */
   age(now = performance.now()): number {
     const scene = this.frame === undefined ? Infinity : now / 1000 - this.frame.time - this.offset;
-    return Math.max(scene, (now - this.ticksAt) / 1000);
+    return this.isFilm ? scene : Math.max(scene, (now - this.ticksAt) / 1000);
   }
 
   /** The time on the daemon's clock that this moment shows, s. */

@@ -76,7 +76,8 @@ export class Replay {
 
   /** Space plays and pauses; arrows, Home and End seek, except where they turn the scene or choose. */
   private key(event: KeyboardEvent): void {
-    const busy = event.target instanceof Element && event.target.matches("input, select, textarea, summary, canvas, button");
+    const used = "input, select, textarea, summary, canvas, button";
+    const busy = event.target instanceof Element && event.target.matches(used);
     if (!this.shown || (busy && !(event.key === " " && event.target instanceof HTMLCanvasElement))) {
       return;
     }

@@ -1,6 +1,7 @@
 // The scene in three dimensions: bodies from scene.json, poses from the stream, forces as arrows.
 //
-// Drawing never takes more than half of the page's time, however slow the machine: Stop must answer at once.
+// Drawing never takes more than half of the page's time, however slow the machine, and a quarter where it is done in
+// software: Stop must answer at once.
 
 import {
   AmbientLight,
@@ -46,11 +47,14 @@ const LEAST_N = 0.02;
 const BEHIND = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
 /** Drawn after everything else. */
 const ABOVE = 10;
-/** Frames at most this often, ms. */
-const FRAME_MS = 16;
+/**
+ * Frames at most this often, ms, and how many times as long as a frame takes lies between two of them. Where drawing
+ * is done in software it takes the processors that the page, and perhaps the daemon, need: Stop comes first.
+ */
+const PACE = { fast: { frame: 16, share: 2 }, software: { frame: 120, share: 4 } };
 /** A frame that takes longer is drawn with fewer pixels, down to this many for each of the page's. */
 const SLOW_MS = 60;
-const LEAST_SHARPNESS = 0.5;
+const LEAST_SHARPNESS = 0.6;
 
 /** A force from a point: shaft and head, pointing along z before it is turned. */
 class Arrow extends Group {
@@ -107,16 +111,19 @@ export class Scene3d {
   /** False until the first sample of a scene: only then it is known where things are. */
   private framed = false;
   private drawnAt = -Infinity;
+  private empty = true;
   /** Time from the start of a frame until the machine has drawn it, ms, smoothed. */
   private cost = 0;
   /** Passed when the frame at hand is drawn; software drawing goes on long after `render` has returned. */
   private fence: WebGLSync | null = null;
-  private sharpness = Math.min(devicePixelRatio, 2);
+  private sharpness: number;
 
   private constructor(
     private readonly renderer: WebGLRenderer,
     private readonly frame: HTMLElement,
+    private readonly pace: { frame: number; share: number },
   ) {
+    this.sharpness = pace === PACE.software ? LEAST_SHARPNESS : Math.min(devicePixelRatio, 2);
     this.camera = new Camera(renderer.domElement);
     const solid = (roughness: number) => new MeshStandardMaterial({ roughness, metalness: 0.05 });
     // Forces are seen through everything: they begin inside the tool and the wall.
@@ -172,7 +179,7 @@ export class Scene3d {
     );
     frame.prepend(canvas);
     try {
-      return new Scene3d(new WebGLRenderer({ canvas, context }), frame);
+      return new Scene3d(new WebGLRenderer({ canvas, context }), frame, fast === null ? PACE.software : PACE.fast);
     } catch {
       canvas.remove();
       return undefined;
@@ -302,7 +309,7 @@ export class Scene3d {
       this.renderer.setSize(width, height, false);
       this.camera.resize(width / height);
       // Another size is an empty picture: the next frame is due at once.
-      this.drawnAt = -Infinity;
+      this.empty = true;
     }
   }
 
@@ -313,6 +320,7 @@ export class Scene3d {
       return;
     }
     this.drawnAt = now;
+    this.empty = false;
     const frame = this.motion.at(daemonTime - BEHIND_S);
     if (frame !== undefined) {
       this.pose(frame);
@@ -342,7 +350,7 @@ export class Scene3d {
         this.resize();
       }
     }
-    return now - this.drawnAt >= Math.max(FRAME_MS, 2 * this.cost) - 2;
+    return this.empty || now - this.drawnAt >= Math.max(this.pace.frame, this.pace.share * this.cost) - 2;
   }
 
   private pose(frame: Frame): void {

@@ -12,6 +12,7 @@ use crate::files::{Look, Report};
 use crate::haptic::{
     Desk, HapticError, HapticFigures, HapticModel, HapticSetup, HapticThread, ParameterRange, TickRecord, Trip, orders,
 };
+use crate::math::Pose;
 use crate::mechanism::MechanismSnapshot;
 use crate::scene::{self, Built, SceneSpec};
 use crate::shared::realtime::RealtimeRequest;
@@ -143,10 +144,8 @@ impl Plan {
         let (device, reports): (Box<dyn Device>, _) = match &line {
             Some(line) => (Box::new(device::attach(line, device)), latest(OperatorReport::of_person()).1),
             None => {
-                let (report_writer, reports) = latest(operator.report());
-                let simulated = SimulatedDevice::at(device, operator, seed, built.handle_start);
-                let simulated = simulated.watching(screen).reporting(report_writer).operated_by(operator_orders);
-                (Box::new(simulated.stalling(&std::env::var(STALL_AFTER).unwrap_or_default())), reports)
+                let (simulated, reports) = simulate(device, operator, (seed, built.handle_start), operator_orders);
+                (Box::new(simulated.watching(screen)), reports)
             }
         };
         let haptic = HapticThread::spawn(HapticSetup {
@@ -218,6 +217,18 @@ impl Rig {
         }
         figures
     }
+}
+
+/// The simulated device in an operator's hand, and what the operator says of itself.
+fn simulate(
+    device: DeviceSpec,
+    operator: Operator,
+    (seed, start): (u64, Pose),
+    orders: LatestReader<OperatorOrder>,
+) -> (SimulatedDevice, LatestReader<OperatorReport>) {
+    let (writer, reports) = latest(operator.report());
+    let simulated = SimulatedDevice::at(device, operator, seed, start).reporting(writer).operated_by(orders);
+    (simulated.stalling(&std::env::var(STALL_AFTER).unwrap_or_default()), reports)
 }
 
 fn log_warnings(report: &Report) {
