@@ -125,8 +125,7 @@ impl Plan {
     }
 
     fn start(&self, built: Built, device: DeviceSpec, scene: &SceneSpec, device_text: String) -> Result<Rig, Failure> {
-        let skill = self.skill.unwrap_or(built.skill);
-        let seed = self.seed.unwrap_or(built.seed);
+        let (skill, seed) = (self.skill.unwrap_or(built.skill), self.seed.unwrap_or(built.seed));
         let range = ParameterRange::of(&built.haptic, &device);
         let operator = Operator::new(skill, built.script, built.mapping);
         let (snapshot_writer, snapshots) = latest(MechanismSnapshot::empty());
@@ -160,7 +159,6 @@ impl Plan {
             allow_no_rt: self.allow_no_rt,
             born_tripped: self.born_tripped,
         })?;
-        let data = SimData::with_threads(&built.sim)?;
         let links = SimLinks {
             tool,
             materials: material_orders,
@@ -170,7 +168,7 @@ impl Plan {
             steps: step_writer,
             status: status_writer,
         };
-        let sim = SimThread::spawn(built.sim.clone(), data, links)?;
+        let sim = SimThread::spawn(built.sim.clone(), SimData::with_threads(&built.sim)?, links)?;
         Ok(Rig {
             scene: short_name(&self.scene),
             title: scene.title.clone(),
