@@ -123,6 +123,8 @@ export class Scene3d {
     private readonly frame: HTMLElement,
     private readonly pace: { frame: number; share: number },
   ) {
+    // Asking for errors waits for the graphics; what can go wrong here shows in the tests.
+    renderer.debug.checkShaderErrors = false;
     this.sharpness = pace === PACE.software ? LEAST_SHARPNESS : Math.min(devicePixelRatio, 2);
     this.camera = new Camera(renderer.domElement);
     const solid = (roughness: number) => new MeshStandardMaterial({ roughness, metalness: 0.05 });
@@ -132,7 +134,8 @@ export class Scene3d {
       new MeshStandardMaterial({ transparent: true, opacity, depthWrite: false, side: 2 });
     this.materials = {
       body: solid(0.7),
-      fixed: new MeshStandardMaterial({ roughness: 0.9, metalness: 0.05, ...BEHIND }),
+      fixed: solid(0.9),
+      ground: new MeshStandardMaterial({ roughness: 0.9, metalness: 0.05, ...BEHIND }),
       open: clear(0.42),
       tool: solid(0.45),
       handle: clear(0.28),
@@ -199,10 +202,11 @@ export class Scene3d {
   /** What of the scene is cut: its bodies. The tool, the hand and the forces stay whole. */
   private clip(on: boolean): void {
     this.renderer.localClippingEnabled = on;
-    for (const material of [...["body", "fixed", "open", "skin"].map((name) => this.material(name)), this.lines]) {
+    const cut = ["body", "fixed", "ground", "open", "skin"].map((name) => this.material(name));
+    for (const material of [...cut, this.lines]) {
       material.clippingPlanes = on ? [this.cut.plane] : null;
     }
-    for (const name of ["body", "fixed"]) {
+    for (const name of ["body", "fixed", "ground"]) {
       // One looks into what is cut, at the inner side of its far walls.
       this.material(name).side = on ? DoubleSide : FrontSide;
       this.material(name).needsUpdate = true;
@@ -256,7 +260,8 @@ export class Scene3d {
 
   private body(shape: Shape, fixed: boolean, extent: number): Object3D {
     // One looks into a bore from outside: its block is see-through.
-    return this.solid(shape, shape.kind === "bore" ? "open" : fixed ? "fixed" : "body", extent);
+    const kinds: Record<string, string> = { bore: "open", half_space: "ground" };
+    return this.solid(shape, kinds[shape.kind] ?? (fixed ? "fixed" : "body"), extent);
   }
 
   private material(name: string): MeshStandardMaterial {
@@ -293,7 +298,7 @@ export class Scene3d {
     const colour = palette();
     this.world.background = colour("space");
     this.lines.color = colour("quiet");
-    for (const name of ["body", "fixed", "tool", "handle", "push", "touch"]) {
+    for (const name of ["body", "fixed", "ground", "tool", "handle", "push", "touch"]) {
       this.material(name).color = colour(name);
     }
     this.material("open").color = colour("body");
