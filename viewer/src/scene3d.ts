@@ -111,7 +111,8 @@ export class Scene3d {
   /** False until the first sample of a scene: only then it is known where things are. */
   private framed = false;
   private drawnAt = -Infinity;
-  private empty = true;
+  /** False when the picture is not as large as its frame. */
+  private fits = false;
   /** Time from the start of a frame until the machine has drawn it, ms, smoothed. */
   private cost = 0;
   /** Passed when the frame at hand is drawn; software drawing goes on long after `render` has returned. */
@@ -161,8 +162,7 @@ export class Scene3d {
     this.cut = new Cut((on) => this.clip(on));
     this.dress();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.dress());
-    new ResizeObserver(() => this.resize()).observe(frame);
-    this.resize();
+    new ResizeObserver(() => (this.fits = false)).observe(frame);
   }
 
   /** A view in that element; nothing when the browser cannot draw in three dimensions. */
@@ -307,14 +307,14 @@ export class Scene3d {
     this.skins.forEach((skin) => skin.repaint());
   }
 
-  private resize(): void {
+  /** Takes the size of the frame. An emptied picture is drawn in the same turn: until then the one before is shown. */
+  private fit(): void {
+    this.fits = true;
     const { clientWidth: width, clientHeight: height } = this.frame;
     if (width > 0 && height > 0) {
       this.renderer.setPixelRatio(this.sharpness);
       this.renderer.setSize(width, height, false);
       this.camera.resize(width / height);
-      // Another size is an empty picture: the next frame is due at once.
-      this.empty = true;
     }
   }
 
@@ -325,7 +325,9 @@ export class Scene3d {
       return;
     }
     this.drawnAt = now;
-    this.empty = false;
+    if (!this.fits) {
+      this.fit();
+    }
     const frame = this.motion.at(daemonTime - BEHIND_S);
     if (frame !== undefined) {
       this.pose(frame);
@@ -352,10 +354,10 @@ export class Scene3d {
       if (this.cost > SLOW_MS && this.sharpness > LEAST_SHARPNESS) {
         this.sharpness = Math.max(LEAST_SHARPNESS, 0.75 * this.sharpness);
         this.cost *= 0.6;
-        this.resize();
+        this.fits = false;
       }
     }
-    return this.empty || now - this.drawnAt >= Math.max(this.pace.frame, this.pace.share * this.cost) - 2;
+    return !this.fits || now - this.drawnAt >= Math.max(this.pace.frame, this.pace.share * this.cost) - 2;
   }
 
   private pose(frame: Frame): void {
