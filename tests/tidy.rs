@@ -28,7 +28,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
 ];
 
 /// Files in which a haptic tick may begin: the pacer of the real loop, and the drivers of virtual time.
-const TICK_BEGINNERS: &[&str] = &["src/shared/time.rs", "src/shared/pacer.rs", "src/daemon/lockstep.rs"];
+const TICK_BEGINNERS: &[&str] =
+    &["src/shared/time.rs", "src/shared/pacer.rs", "src/daemon/lockstep.rs", "src/daemon/rerun.rs"];
 /// Files with `unsafe`: the system calls that have no safe wrapper, and memory shared with another process.
 const UNSAFE: &[&str] = &["src/shared/pulse.rs", "src/shared/realtime.rs"];
 

@@ -19,7 +19,7 @@ const IDENTITY = [0, 0, 0, 0, 0, 0, 1];
 const text = (value) => Buffer.from(value + "\0".repeat(4 - (Buffer.byteLength(value) % 4)));
 
 /** Arguments are pairs of a tag and a value: ["i", 1, "s", "a"]. */
-function packet(address, ...pairs) {
+export function packet(address, ...pairs) {
   let tags = ",";
   const parts = [];
   for (let k = 0; k < pairs.length; k += 2) {
@@ -35,7 +35,7 @@ function packet(address, ...pairs) {
   return Buffer.concat([text(address), text(tags), ...parts]);
 }
 
-function parse(bytes) {
+export function parse(bytes) {
   let at = 0;
   const string = () => {
     const end = bytes.indexOf(0, at);
@@ -44,6 +44,8 @@ function parse(bytes) {
     return value;
   };
   const read = { i: () => bytes.readInt32BE((at += 4) - 4), f: () => bytes.readFloatBE((at += 4) - 4), s: string };
+  // Blobs are for the page; nothing here reads them.
+  read.b = () => void (at += 4 + ((bytes.readInt32BE(at) + 3) & ~3));
   const address = string();
   return { address, args: [...string().slice(1)].map((tag) => read[tag]?.()) };
 }
@@ -110,6 +112,59 @@ function scene(name, device) {
       { name: "bench", fixed: true, material: "steel", shape: { kind: "half_space", pose: [0, 0, -0.04, 0, 0, 0, 1] } },
     ],
     goals: ["inserted", "felt the walls", "did not sink in"],
+  };
+}
+
+/** Points along one side of the mock's soft slab, and how large it is. */
+const SLAB = { points: 24, side: 0.08, top: 0.0, bottom: -0.02 };
+const STRESS_FULL = 20_000;
+
+/** A slab that gives way to a needle at its middle by `depth`: points of its top, then of its bottom. */
+function slab(depth) {
+  const points = [];
+  const step = SLAB.side / (SLAB.points - 1);
+  for (const z of [SLAB.top, SLAB.bottom]) {
+    for (let k = 0; k < SLAB.points ** 2; k++) {
+      const x = (k % SLAB.points) * step - SLAB.side / 2;
+      const y = Math.floor(k / SLAB.points) * step - SLAB.side / 2;
+      const near = z === SLAB.top ? Math.exp(-(x * x + y * y) / 2e-4) : 0;
+      points.push([x, y, z - depth * near, STRESS_FULL * near * Math.min(1, depth / 0.012)]);
+    }
+  }
+  return points;
+}
+
+function slabTriangles() {
+  const triangles = [];
+  const n = SLAB.points;
+  const quad = (a, b, c, d) => triangles.push([a, b, c], [a, c, d]);
+  for (let y = 0; y < n - 1; y++) {
+    for (let x = 0; x < n - 1; x++) {
+      const k = y * n + x;
+      quad(k, k + 1, k + n + 1, k + n);
+      quad(n * n + k, n * n + k + n, n * n + k + n + 1, n * n + k + 1);
+    }
+  }
+  const edge = [];
+  for (let k = 0; k < n - 1; k++) edge.push([k, k + 1], [(k + 1) * n - 1, (k + 2) * n - 1]);
+  for (let k = 0; k < n - 1; k++) edge.push([n * n - 1 - k, n * n - 2 - k], [(n - 1 - k) * n, (n - 2 - k) * n]);
+  for (const [a, b] of edge) quad(a, n * n + a, n * n + b, b);
+  return triangles;
+}
+
+/** A needle and a slab, which no shipped scene has: for what the page shows of bodies that deform. */
+function soft(device) {
+  const vertices = slab(0).map((point) => point.slice(0, 3));
+  return {
+    ...scene("soft_slab", device),
+    title: "Needle into a slab",
+    tool: { shape: { kind: "cylinder", radius: 0.001, length: 0.06, pose: IDENTITY } },
+    bodies: [
+      { name: "bench", fixed: true, material: "steel", shape: { kind: "half_space", pose: [0, 0, -0.02, 0, 0, 0, 1] } },
+    ],
+    skins: [
+      { name: "slab", material: "tissue", vertices, triangles: slabTriangles(), stress_full_pa: STRESS_FULL },
+    ],
   };
 }
 
@@ -206,7 +261,7 @@ class Mock {
       case "device/list": {
         const names =
           name === "scene/list"
-            ? ["box_on_table", "peg_primitive", "virtual_wall"]
+            ? ["box_on_table", "peg_primitive", "soft_slab", "virtual_wall"]
             : ["simulated-3dof", "simulated-6dof"];
         names.forEach((one) => socket.send(packet(`${address}.reply`, "s", one)));
         return packet(`${address}.end`, "i", names.length);
@@ -333,11 +388,29 @@ class Mock {
       this.work,
     ];
     const task = packet("/hapticd/stream/task", "i", this.tick, ...this.stamp(), ...progress);
+    const softly = this.scene === "soft_slab" ? this.soften() : [];
     for (const [socket, client] of this.clients) {
+      if (client.skin) softly.forEach((packet) => socket.send(packet));
       if (client.ticks) socket.send(ticks);
       if (client.scene) socket.send(frame);
       if (client.task && this.tick % 500 < count) socket.send(task);
     }
+  }
+
+  /** The slab in two packets, and the needle in it. */
+  soften() {
+    const { depth } = this.moment(this.work);
+    const points = slab(0.6 * depth);
+    const half = points.length / 2;
+    const stamp = ["i", this.tick, ...this.stamp()];
+    const part = (first, some) => {
+      const which = ["i", 0, "i", first, "i", points.length];
+      return packet("/hapticd/stream/skin", ...stamp, ...which, "b", blob(some.flat()));
+    };
+    const tip = [0.002 * Math.sin(this.work), 0, -depth];
+    const path = depth > 0.002 ? [0, 0, 0.03, 0, 0, -0.3 * depth, ...tip] : [];
+    const line = packet("/hapticd/stream/path", ...stamp, "b", blob(path));
+    return [part(0, points.slice(0, half)), part(half, points.slice(half)), line];
   }
 
   frame() {
@@ -356,7 +429,7 @@ class Mock {
         : [];
     const angle = this.work * 0.8;
     const ball = [0.03 * Math.cos(angle), 0.03 * Math.sin(angle), 0.008, 0, 0, 0, 1];
-    const bodies = [IDENTITY, ball, IDENTITY];
+    const bodies = this.scene === "soft_slab" ? [IDENTITY] : [IDENTITY, ball, IDENTITY];
     const numbers = [tool, handle, [force * 0.4, 0, force * 0.9], contacts.length, contacts, bodies.length, bodies];
     return blob(numbers.flat(3));
   }
@@ -377,7 +450,9 @@ export async function serve(port = 0) {
     const headers = { "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff" };
     const json =
       path === "/scene.json"
-        ? scene(mock.scene, mock.device)
+        ? mock.scene === "soft_slab"
+          ? soft(mock.device)
+          : scene(mock.scene, mock.device)
         : path.startsWith("/oscquery")
           ? tree(mock.dials)
           : undefined;

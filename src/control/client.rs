@@ -11,7 +11,7 @@ use super::plant::{Code, Plant, Refused};
 use super::stream::{self, Stream};
 use super::trail::Trail;
 use super::{metrics::HubFigures, table};
-use crate::shared::{MonoNs, NS_PER_S};
+use crate::shared::{MonoNs, NS_PER_S, SkinFrame};
 
 /// Bounds on clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +35,7 @@ struct Subscription {
     due: MonoNs,
     /// Counts what was due, sent or not.
     sequence: i32,
-    /// Of the stream of ticks: the place up to which they have been sent.
+    /// Of the stream of ticks: the place up to which they have been sent; of skins: the frame that has been.
     place: Option<u64>,
 }
 
@@ -57,6 +57,19 @@ impl Subscription {
         figures.skipped += lost;
         figures.streamed += packets.len() as u64;
         let path = table::of_stream(Stream::Ticks).map_or("", |entry| entry.path);
+        packets.iter().map(|packet| encode(path, packet)).collect()
+    }
+
+    /// The skins, if they have moved since the last call.
+    fn skins(&mut self, frame: &SkinFrame, figures: &mut HubFigures) -> Vec<Vec<u8>> {
+        if self.place == Some(frame.stamp.sequence) {
+            return Vec::new();
+        }
+        self.place = Some(frame.stamp.sequence);
+        let packets = self.stream.of_skins(self.sequence, frame);
+        self.sequence = self.sequence.wrapping_add(1);
+        figures.streamed += packets.len() as u64;
+        let path = table::of_stream(self.stream).map_or("", |entry| entry.path);
         packets.iter().map(|packet| encode(path, packet)).collect()
     }
 }
@@ -208,6 +221,11 @@ impl Clients {
                 figures.skipped += u64::from(missed.unsigned_abs());
                 if own.stream == Stream::Ticks {
                     let sent = own.ticks(plant.trail(), figures);
+                    out.extend(sent.into_iter().map(|bytes| (bytes, client.to)));
+                    continue;
+                }
+                if own.stream.is_of_skins() {
+                    let sent = own.skins(plant.sight().skin, figures);
                     out.extend(sent.into_iter().map(|bytes| (bytes, client.to)));
                     continue;
                 }

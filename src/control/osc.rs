@@ -333,9 +333,10 @@ impl Sent {
 #[must_use]
 pub fn encode(address: &str, arguments: &[Sent]) -> Vec<u8> {
     let mut longest = 1024;
+    let has_text = arguments.iter().any(|argument| matches!(argument, Sent::Text(_)));
     loop {
         let bytes = encode_cut(address, arguments, longest);
-        if bytes.len() <= LONGEST_SENT || longest == 0 {
+        if bytes.len() <= LONGEST_SENT || longest == 0 || !has_text {
             return bytes;
         }
         longest /= 2;

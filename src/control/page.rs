@@ -36,8 +36,8 @@ written as `%` and two hexadecimal digits for each byte: `/hapticd/material/soft
 
 **Types.** `i`, `h`, `f`, `d`, `T` and `F` are accepted wherever a number or a switch is wanted; a text for a
 number, an infinity or a NaN is not. A command that needs no argument also takes a lone impulse `I` or nil `N`, as the
-button of a panel sends. hapticd itself sends `i`, `f` and `s` only, and `b` in the streams `scene` and `ticks`; a
-switch is sent as 0 or 1. A text that would make a datagram longer than 1472 bytes is cut.
+button of a panel sends. hapticd itself sends `i`, `f` and `s` only, and `b` in the streams `scene`, `ticks`,
+`skin` and `path`; a switch is sent as 0 or 1. A text that would make a datagram longer than 1472 bytes is cut.
 
 **Leases.** Events (`/hapticd/notify`) and streams (`/hapticd/subscribe`) end 30 s after the last message of their
 client, whatever it was; `/hapticd/ping` will do. A client is the address its answers go to. There may be 64, each
@@ -47,7 +47,8 @@ with 16 streams and 4000 samples a second, all together 16,000.
 sample that was skipped or lost. `seconds` and `nanoseconds` say when it was true, on the daemon's clock, as two
 whole numbers because no single-precision number is fine enough. The address of a stream without arguments asks for
 one sample. The stream `ticks` alone leaves nothing out: each time it is due it brings every tick since the last, in
-as many datagrams as it takes, for up to 4096 ticks.
+as many datagrams as it takes, for up to 4096 ticks. The streams `skin` and `path` bring a frame when there is a new
+one, at most 30 a second, in datagrams of up to 32 KiB.
 
 **Bundles.** All parameters and state commands of a bundle take effect at the same tick, at most 16. If one message
 of a bundle cannot be done, none is, and each is told why. Questions, recordings, scenes and devices in a bundle are

@@ -9,7 +9,7 @@ use super::trail::Trail;
 use crate::haptic::{TickRecord, Touches};
 use crate::math::Vec3;
 use crate::shared::lifecycle::{Event, State};
-use crate::shared::{MonoNs, Parameter, SceneView};
+use crate::shared::{MonoNs, Parameter, SceneView, SkinFrame};
 
 /// Why something was not done, as a number clients can act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +65,12 @@ pub enum Setting {
     OperatorSkill,
     /// Seed of the simulated operator; from the next load of a scene.
     OperatorSeed,
+    /// A recording plays, or stands still.
+    ReplayPlays,
+    /// How fast it plays.
+    ReplaySpeed,
+    /// Where it is, s.
+    ReplayPlace,
 }
 
 /// What a [`Setting`] may be set to.
@@ -234,6 +240,8 @@ pub struct Sight<'a> {
     pub touches: &'a Touches,
     /// Force on the hand, N, along the axes of the scene.
     pub force: Vec3,
+    /// Bodies that deform, and the path of a needle.
+    pub skin: &'a SkinFrame,
 }
 
 /// What [`Plant::poll`] reports.

@@ -303,6 +303,14 @@ pub static ENTRIES: &[Entry] = &[
         &[int("seed")],
         "Seed of the simulated operator, from the next load of a scene.",
     ),
+    parameter(
+        "/hapticd/replay/plays",
+        Verb::ReplayPlays,
+        &[switch("plays")],
+        "A recording plays, or stands still; only where `hapticd replay --viewer` plays one.",
+    ),
+    parameter("/hapticd/replay/speed", Verb::ReplaySpeed, &[float("speed", "")], "How fast a recording plays."),
+    parameter("/hapticd/replay/place", Verb::ReplayPlace, &[float("time", "s")], "Where a recording is."),
     stream(
         "/hapticd/stream/measured_cp",
         Stream::MeasuredCp,
@@ -420,6 +428,21 @@ pub static ENTRIES: &[Entry] = &[
         "Every tick since the last packet, as 8 little-endian single-precision numbers each: force (N), force wanted (N), \
          penetration (m), energy reserve (J), lateness (µs), compute time (µs), gain of the ramp, speed of the handle \
          (m/s). Ticks of a packet follow each other without a gap.",
+    ),
+    stream(
+        "/hapticd/stream/skin",
+        Stream::Skin,
+        &[STAMP[0], STAMP[1], STAMP[2], int("skin"), int("first point"), int("points of the skin"), blob("points")],
+        "Bodies that deform, when they have moved: up to 2048 points of one of them, each as 4 little-endian \
+         single-precision numbers, its place in the scene's frame (3, m) and the stress there (Pa). A skin of more \
+         points comes in several packets. Skins and their triangles are listed in the viewer's `scene.json`.",
+    ),
+    stream(
+        "/hapticd/stream/path",
+        Stream::Path,
+        &[STAMP[0], STAMP[1], STAMP[2], blob("points")],
+        "Path of a needle from its entry to its tip, as little-endian single-precision numbers, three (m) for each of its \
+         points; empty while there is none. With the frames of the stream `skin`.",
     ),
     sent("/hapticd/event/state", Kind::Event, &[text("state")], "The operating state changed."),
     sent(

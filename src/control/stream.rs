@@ -7,7 +7,7 @@ use super::plant::{Plant, Sight, TaskState};
 use super::trail::{Step, Trail};
 use crate::haptic::TickRecord;
 use crate::math::{Pose, Vec3};
-use crate::shared::{MonoNs, NS_PER_S};
+use crate::shared::{MonoNs, NS_PER_S, Skin, SkinFrame};
 
 /// Slowest stream, Hz.
 pub(super) const SLOWEST_HZ: f64 = 0.1;
@@ -16,6 +16,8 @@ pub(super) const FASTEST_HZ: f64 = 1000.0;
 
 /// Most ticks of a packet: with 32 bytes each and 44 around them, what a datagram holds.
 const TICKS_A_PACKET: usize = 44;
+/// Most points of a skin in a packet: 32 KiB, half of the largest datagram.
+const POINTS_A_PACKET: usize = 2048;
 
 /// What can be subscribed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,11 +40,15 @@ pub enum Stream {
     Scene,
     /// Every tick.
     Ticks,
+    /// Points of bodies that deform.
+    Skin,
+    /// Path of a needle.
+    Path,
 }
 
 impl Stream {
     /// Every stream.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::MeasuredCp,
         Self::MeasuredCv,
         Self::ServoCf,
@@ -52,6 +58,8 @@ impl Stream {
         Self::Task,
         Self::Scene,
         Self::Ticks,
+        Self::Skin,
+        Self::Path,
     ];
 
     /// Its last word.
@@ -67,6 +75,8 @@ impl Stream {
             Self::Task => "task",
             Self::Scene => "scene",
             Self::Ticks => "ticks",
+            Self::Skin => "skin",
+            Self::Path => "path",
         }
     }
 
@@ -88,6 +98,9 @@ impl Stream {
         if self == Self::Ticks {
             let trail = plant.trail();
             return ticks(trail, trail.end().saturating_sub(1)).0.pop();
+        }
+        if self.is_of_skins() {
+            return self.of_skins(sequence, plant.sight().skin).into_iter().next();
         }
         let record = plant.newest()?;
         let mut fields = stamp(sequence, record.due);
@@ -126,8 +139,27 @@ impl Stream {
                 Sent::count(record.iterations.into()),
                 Sent::count(record.faults.bits().into()),
             ],
-            Self::Task | Self::Scene | Self::Ticks => Vec::new(),
+            Self::Task | Self::Scene | Self::Ticks | Self::Skin | Self::Path => Vec::new(),
         }
+    }
+
+    /// True of the streams that bring a frame of the skins when there is a new one, in several packets.
+    pub(super) fn is_of_skins(self) -> bool {
+        matches!(self, Self::Skin | Self::Path)
+    }
+
+    /// A frame of the skins; nothing before the first.
+    pub(super) fn of_skins(self, sequence: i32, frame: &SkinFrame) -> Vec<Vec<Sent>> {
+        if frame.stamp.sequence == 0 {
+            return Vec::new();
+        }
+        let stamp = stamp(sequence, frame.stamp.at);
+        if self == Self::Path {
+            let numbers = frame.path.iter().flatten().copied();
+            return vec![[stamp, vec![blob(numbers)]].concat()];
+        }
+        let all = frame.skins.iter().enumerate();
+        all.flat_map(|(number, skin)| skin_packets(number, skin, &stamp)).collect()
     }
 }
 
@@ -144,6 +176,21 @@ pub(super) fn ticks(trail: &Trail, place: u64) -> (Vec<Vec<Sent>>, u64) {
         vec![first.into(), Sent::count(run.len() as u64), blob(numbers)]
     };
     (runs.flat_map(|run| run.chunks(TICKS_A_PACKET)).map(packet).collect(), lost)
+}
+
+/// The points of a skin, in as many packets as it takes.
+fn skin_packets(number: usize, skin: &Skin, stamp: &[Sent]) -> Vec<Vec<Sent>> {
+    let whole = skin.points.len().min(skin.stress_pa.len());
+    let points: Vec<(&[f32; 3], &f32)> = skin.points.iter().zip(&skin.stress_pa).collect();
+    let packet = |(place, part): (usize, &[(&[f32; 3], &f32)])| {
+        let numbers = part.iter().flat_map(|(point, stress)| [point[0], point[1], point[2], **stress]);
+        let mut fields = stamp.to_vec();
+        let counts = [number, place * POINTS_A_PACKET, whole];
+        fields.extend(counts.map(|count| Sent::count(count as u64)));
+        fields.push(blob(numbers));
+        fields
+    };
+    points.chunks(POINTS_A_PACKET).enumerate().map(packet).collect()
 }
 
 /// What a screen shows of this tick, in the order of the table.

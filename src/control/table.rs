@@ -143,6 +143,12 @@ pub enum Verb {
     OperatorSkill,
     /// Its seed.
     OperatorSeed,
+    /// A recording plays.
+    ReplayPlays,
+    /// How fast.
+    ReplaySpeed,
+    /// Where it is.
+    ReplayPlace,
     /// A stream.
     Stream(Stream),
     /// Nothing: the daemon sends this.
@@ -234,6 +240,9 @@ impl Entry {
             Verb::OperatorWorks => Some(Setting::OperatorWorks),
             Verb::OperatorSkill => Some(Setting::OperatorSkill),
             Verb::OperatorSeed => Some(Setting::OperatorSeed),
+            Verb::ReplayPlays => Some(Setting::ReplayPlays),
+            Verb::ReplaySpeed => Some(Setting::ReplaySpeed),
+            Verb::ReplayPlace => Some(Setting::ReplayPlace),
             _ => None,
         }
     }

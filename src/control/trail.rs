@@ -6,7 +6,7 @@ use crate::haptic::TickRecord;
 use std::collections::VecDeque;
 
 /// Ticks kept: four seconds at 1 kHz, more than any viewer is behind.
-const MOST: usize = 4096;
+pub const MOST: usize = 4096;
 
 /// Numbers kept of a tick.
 pub const VALUES: usize = 8;

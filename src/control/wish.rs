@@ -200,6 +200,9 @@ fn dial<'a>(setting: &Setting, plant: &'a dyn Plant) -> Result<&'a Dial, Refused
                 format!("the scene has no material `{}`; it has: {known}", name.chars().take(64).collect::<String>())
             }
             Setting::Loop(_) => "this coupling or device has no such parameter".to_owned(),
+            Setting::ReplayPlays | Setting::ReplaySpeed | Setting::ReplayPlace => {
+                "no recording is played; `hapticd replay FILE --viewer` plays one".to_owned()
+            }
             _ => "there is no simulated operator with this device".to_owned(),
         };
         refused(Code::NotFound, text)
@@ -287,7 +290,10 @@ fn command(entry: &Entry, arguments: &[Received], context: &Context<'_>) -> Resu
         | Verb::Restitution
         | Verb::OperatorWorks
         | Verb::OperatorSkill
-        | Verb::OperatorSeed => Wish::Nothing,
+        | Verb::OperatorSeed
+        | Verb::ReplayPlays
+        | Verb::ReplaySpeed
+        | Verb::ReplayPlace => Wish::Nothing,
     };
     Ok(wish)
 }

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// Room for records between two looks of the main thread: 4 s at 1 kHz.
-const RECORDS: usize = 4096;
+pub(super) const RECORDS: usize = 4096;
 /// Room for orders: a demo gives one.
 const ORDERS: usize = 4;
 

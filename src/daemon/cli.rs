@@ -9,7 +9,7 @@ use super::doctor::{self, DoctorOptions};
 use super::emulate::EmulateArgs;
 use super::report::{self, ReportOptions};
 use super::run::{self, RunOptions};
-use super::{Failure, devices, exit, replay, warn};
+use super::{Failure, ReplayOptions, devices, exit, replay, warn};
 use crate::bench;
 use crate::control;
 use crate::device::guardian;
@@ -52,14 +52,11 @@ enum Verb {
         after_help = "Examples:\n  hapticd demo peg_primitive --record peg.mcap\n  hapticd report peg.mcap\n  hapticd report novice.mcap expert.mcap --out compared.html\n  hapticd report peg.mcap --csv peg.csv\n\nThe page is one file that needs no network. docs/recordings.md says what is in a recording."
     )]
     Report(ReportArgs),
-    /// Run a recording made with `demo --lockstep --record` again and compare every bit
+    /// Run a recording again and compare every bit, or play it to a browser; read device logs of H3D and HAPI
     #[command(
-        after_help = "Example:\n  hapticd demo box_on_table --lockstep --record box.mcap\n  hapticd replay box.mcap\n\nExit codes: 0 every bit the same, 1 something differs, 2 not a recording that can be run again."
+        after_help = "Examples:\n  hapticd demo box_on_table --record box.mcap\n  hapticd replay box.mcap\n  hapticd replay box.mcap --viewer\n  hapticd replay hapi.log\n  hapticd replay hapi.log --scene virtual_wall --record wall.mcap\n\nExit codes: 0 every bit the same, 1 something differs, 2 not a recording that can be run again, or not to its end."
     )]
-    Replay {
-        /// The recording
-        file: PathBuf,
-    },
+    Replay(ReplayArgs),
     /// Measure: tick, jitter, passivity, zwidth, solver, telemetry, velocity
     #[command(
         after_help = "Examples:\n  hapticd bench tick\n  hapticd bench jitter --seconds 20 --json\n  hapticd bench zwidth --out bench-results\n\ndocs/benchmarks.md says what each figure means."
@@ -154,6 +151,30 @@ struct RunArgs {
     /// Run also without real-time rights
     #[arg(long)]
     allow_no_rt: bool,
+    /// Record from the first tick on, so that the recording can be run again; a word for its name
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
+    record: Option<String>,
+}
+
+#[derive(Args)]
+struct ReplayArgs {
+    /// A recording, or a device log of H3D or HAPI
+    file: PathBuf,
+    /// Play it to browsers instead of comparing
+    #[arg(long)]
+    viewer: bool,
+    /// TCP port for them; 0 for any free one
+    #[arg(long, requires = "viewer")]
+    viewer_port: Option<u16>,
+    /// Scene to lead the hand of a device log through: a name or a path
+    #[arg(long)]
+    scene: Option<String>,
+    /// Device for it instead of the scene's
+    #[arg(long, requires = "scene")]
+    device: Option<String>,
+    /// Record what it felt to this file
+    #[arg(long, requires = "scene")]
+    record: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -293,18 +314,21 @@ pub fn main() -> ExitCode {
     let outcome = match cli.command {
         Verb::Demo(args) => demonstrate(&args),
         Verb::Run(args) => {
-            let RunArgs { config, scene, device, device_port, port, query_port, viewer_port, allow_no_rt } = args;
-            run::run(&RunOptions { config, scene, device, device_port, port, query_port, viewer_port, allow_no_rt })
-                .map(|()| exit(0))
+            let RunArgs { config, scene, device, device_port, port, query_port, viewer_port, allow_no_rt, record } =
+                args;
+            let options =
+                RunOptions { config, scene, device, device_port, port, query_port, viewer_port, allow_no_rt, record };
+            run::run(&options).map(|()| exit(0))
         }
         Verb::Report(ReportArgs { files, out, csv }) => report::run(&ReportOptions { files, out, csv }).map(|said| {
             print!("{said}");
             exit(0)
         }),
-        Verb::Replay { file } => replay(&file).map(|done| {
-            print!("{}", done.to_text());
-            exit(u8::from(done.difference.is_some()))
-        }),
+        Verb::Replay(args) => {
+            let ReplayArgs { file, viewer, viewer_port, scene, device, record } = args;
+            let options = ReplayOptions { file, viewer, viewer_port, scene, device, record };
+            replay(&options, &stop_flag()).map(exit)
+        }
         Verb::Bench(args) => measure(&args),
         Verb::Check { files } => check(&files),
         Verb::Doctor(DoctorArgs { json, seconds, cpu }) => {

@@ -3,7 +3,7 @@
 //!
 //! Thread: main.
 
-use super::cast::{Acting, Asked, Player, Way, second_file, together};
+use super::cast::{Acting, Asked, Player, RECORDS, Way, second_file, together};
 use super::hands::Hands;
 use super::portrait::portrait;
 use super::summary::{SecondSummary, Summary, Tally, Timing};
@@ -18,7 +18,7 @@ use crate::haptic::{TickRecord, Trip};
 use crate::record;
 use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{MonoNs, SceneView, latest};
+use crate::shared::{MonoNs, RingReader, SceneView, SkinReader, StepInput, latest, ring, skins};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
@@ -145,7 +145,13 @@ impl Stage {
     }
 
     /// Lets browsers watch, if they may; a demo goes on without.
-    fn window(&self, options: &DemoOptions, haptic: &HapticThread, voice: &mut Voice) -> Option<Window> {
+    fn window(
+        &self,
+        options: &DemoOptions,
+        haptic: &HapticThread,
+        skins: SkinReader,
+        voice: &mut Voice,
+    ) -> Option<Window> {
         let device = &self.players.first().filter(|_| options.viewer)?.device_name;
         let recording = options.keep(&self.name).ok().flatten();
         let opened = Window::open(Setting {
@@ -156,6 +162,7 @@ impl Stage {
             turn: self.built.mapping.pose_world_device.rotation,
             portrait: portrait(&self.name, &self.title, device, &self.built),
             recording: recording.map(|path| path.display().to_string()),
+            skins,
             halt: haptic.halt_switch(),
         });
         match opened {
@@ -458,12 +465,14 @@ fn live(
     }
     let lead = acting.first().ok_or_else(|| Failure::Usage("the scene has no hand".into()))?;
     say_timing(&lead.haptic, voice);
-    let window = stage.window(options, &lead.haptic, voice);
+    let (skin_writer, skin_reader) = skins(&stage.built.skins);
+    let window = stage.window(options, &lead.haptic, skin_reader, voice);
     let is_realtime = lead.haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
     let (_, materials) = latest(MaterialOrder::none());
     let (status_writer, mut status) = latest(SimStatus::empty());
-    let links = SimLinks { hands: links, materials, status: status_writer };
+    let (step_writer, mut steps) = ring(RECORDS);
+    let links = SimLinks { hands: links, materials, skins: skin_writer, steps: step_writer, status: status_writer };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
     let mut watch = Watch::new(&stage);
     while !stop.load(Ordering::Relaxed) {
@@ -475,6 +484,7 @@ fn live(
             let (ticks, task) = (std::mem::take(&mut lead.batch), watch.task(&together(&reports), watch.time_s));
             window.show(Frame { ticks, view, touches, figures, task });
         }
+        note(tapes, &mut steps, &mut acting);
         show(tapes, &view, &reports);
         if watch.operators(&reports, watch.time_s, voice, &stage) {
             break;
@@ -494,12 +504,21 @@ fn live(
     let ended = acting.into_iter().map(Acting::end).collect::<Result<Vec<_>, _>>()?;
     let last: Vec<Vec<TickRecord>> = ended.iter().map(|(_, records, _)| records.clone()).collect();
     watch.wind_up(&last, &mut sim, tapes);
+    tapes.iter_mut().take(1).for_each(|tape| tape.steps(steps.drain()));
     let sum =
         |of: fn(&crate::haptic::thread::HapticFigures) -> u64| ended.iter().map(|(figures, ..)| of(figures)).sum();
     let timing =
         Timing::Live { realtime: is_realtime, overruns: sum(|one| one.overruns), skipped: sum(|one| one.skipped) };
     let time_s = watch.time_s;
     stage.summary(watch, time_s, timing, ended.first().and_then(|(.., link)| *link))
+}
+
+/// Records what the simulation and the first hand depended on: with it a run can be repeated.
+fn note(tapes: &mut [Tape], steps: &mut RingReader<StepInput>, acting: &mut [Acting]) {
+    for (tape, hand) in tapes.iter_mut().zip(acting).take(1) {
+        tape.steps(steps.drain());
+        tape.orders(std::mem::take(&mut hand.beginning.answered));
+    }
 }
 
 /// Takes the newest ticks of every hand in; gives what their operators do. The task begins when all hands have begun.

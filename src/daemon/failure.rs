@@ -6,7 +6,7 @@ use crate::bench::BenchError;
 use crate::collision::ModelError;
 use crate::files::{LoadError, Look, Report};
 use crate::haptic::thread::HapticError;
-use crate::record::{ReadError, RecordError};
+use crate::record::{LogError, ReadError, RecordError};
 use crate::scene::OpenError;
 use crate::shared::realtime::RealtimeError;
 use crate::sim::thread::SimStartError;
@@ -42,6 +42,9 @@ pub enum Failure {
     /// A recording cannot be read.
     #[error(transparent)]
     Recording(#[from] ReadError),
+    /// A device log of another program cannot be read.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// A port cannot be opened.
     #[error("{0}")]
     Port(String),

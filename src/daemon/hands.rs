@@ -12,9 +12,9 @@ use crate::device::{Device, DeviceSpec};
 use crate::haptic::{Desk, TickRecord, Trip};
 use crate::math::{Pose, Vec3};
 use crate::scene;
-use crate::shared::LatestReader;
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::RealtimeRequest;
+use crate::shared::{LatestReader, Order};
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,13 +85,15 @@ pub(super) struct Beginning {
     asked: bool,
     near: u32,
     ticks: u64,
+    /// Orders that were answered, each with the tick that did.
+    pub(super) answered: Vec<(u64, Order)>,
 }
 
 impl Beginning {
     /// For these hands and this scene.
     pub(super) fn new(hands: &Hands, start: &Pose) -> Self {
         let start = matches!(hands, Hands::Person(_)).then_some(start.translation.vector);
-        Self { start, asked: false, near: 0, ticks: 0 }
+        Self { start, asked: false, near: 0, ticks: 0, answered: Vec::new() }
     }
 
     /// Why it is over, if the time asked for has passed and nothing has begun.
@@ -125,8 +127,8 @@ impl Beginning {
             }
             self.ticks += 1;
         }
-        // Nobody reads the answers, and orders wait while there is no room for more.
-        desk.answers().for_each(drop);
+        // Orders wait while there is no room for more answers.
+        self.answered.extend(desk.settled().map(|(answer, order)| (answer.tick, order)));
         if self.start.is_none() && !self.asked {
             self.asked = true;
             desk.enable();

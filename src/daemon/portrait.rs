@@ -5,7 +5,7 @@
 use crate::geometry::Shape;
 use crate::math::Pose;
 use crate::scene::Built;
-use crate::shared::MAX_VIEW_BODIES;
+use crate::shared::{MAX_VIEW_BODIES, SkinModel};
 use crate::sim::{BodyModel, Motion, ToolBody};
 use serde_json::{Value as Json, json};
 
@@ -42,7 +42,18 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
         "stable_stiffness": limits.stiffness.linear,
         "tool": built.sim.tools.first().map(tool),
         "bodies": bodies,
+        "skins": built.skins.iter().map(skin).collect::<Vec<_>>(),
         "goals": goals,
+    })
+}
+
+fn skin(skin: &SkinModel) -> Json {
+    json!({
+        "name": skin.name,
+        "material": skin.material,
+        "vertices": skin.points,
+        "triangles": skin.triangles,
+        "stress_full_pa": skin.stress_full_pa,
     })
 }
 
@@ -94,6 +105,20 @@ mod tests {
             }
             assert_eq!(json["goals"].as_array().map(Vec::len), Some(built.goals.len()));
         }
+    }
+
+    #[test]
+    fn a_skin_is_drawn_from_its_points_at_rest() {
+        let model = SkinModel {
+            name: "liver".into(),
+            material: "tissue".into(),
+            points: vec![[0.0, 0.5, 1.0]; 3],
+            triangles: vec![[0, 1, 2]],
+            stress_full_pa: 2e4,
+        };
+        let json = skin(&model);
+        assert_eq!((&json["vertices"][1], &json["triangles"]), (&json!([0.0, 0.5, 1.0]), &json!([[0, 1, 2]])));
+        assert_eq!((&json["name"], &json["stress_full_pa"]), (&json!("liver"), &json!(2e4)));
     }
 
     #[test]

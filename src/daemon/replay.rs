@@ -3,18 +3,26 @@
 //! Thread: main.
 //!
 //! In virtual time everything follows from scene, device and what the device read, and all three are in the recording. With
-//! real threads it also matters at which moment a mechanism arrives and when a solve runs out of time; those moments are the
-//! machine's, so that such a recording can be examined but not run again.
+//! real threads it also matters at which tick a mechanism arrived and when a solve ran out of time; that is recorded as well,
+//! and [`Rerun`] goes by it. Either way a recording must begin with the first tick: what a tick remembers is not recorded.
 
-use super::{Failure, Lockstep, warn};
+use super::player::{Film, Player};
+use super::rerun::{Meetings, Rerun};
+use super::run::open_viewer;
+use super::window::{PORT, serve};
+use super::{Failure, Lockstep, device_log, warn};
 use crate::device::{Device, DeviceFault, DeviceSpec, HandSample, SafeForce};
 use crate::files::{LoadError, device_file};
 use crate::haptic::TickRecord;
 use crate::math::Vec3;
-use crate::record::{self, Entry, Provenance, Reader, Timing};
+use crate::record::{self, DeviceLog, Entry, Provenance, ReadError, Reader, Timing};
 use crate::scene::{self, Built};
 use crate::shared::{Faults, MonoNs, Stamp, Tick};
-use std::path::Path;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// What a replay came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +31,8 @@ pub struct Replayed {
     pub ticks: u64,
     /// The first that came out otherwise, and what of it.
     pub difference: Option<(u64, String)>,
+    /// From this tick on it cannot go on, and why.
+    pub stopped: Option<(u64, String)>,
     /// Why the recording ends early, if it does.
     pub cut_short: Option<String>,
     /// Version that made the recording, when it was another.
@@ -40,6 +50,9 @@ impl Replayed {
         }
         if let Some(why) = &self.cut_short {
             text += &format!("note     the recording was cut short ({why}); what there is was run again\n");
+        }
+        if let Some((tick, why)) = &self.stopped {
+            text += &format!("note     from tick {tick} on it cannot be run again: {why}\n");
         }
         text + &match &self.difference {
             None => format!("result   {} ticks run again: every bit the same\n", self.ticks),
@@ -87,46 +100,163 @@ impl Device for ReplayDevice {
     fn silence(&mut self, _now: MonoNs) {}
 }
 
-/// Runs a recording again.
+impl Replayed {
+    /// Nothing run yet, of a recording from there.
+    fn of(from: &Provenance) -> Self {
+        let ours = env!("CARGO_PKG_VERSION");
+        let other_version = (from.version != ours).then(|| from.version.clone());
+        Self { ticks: 0, difference: None, stopped: None, cut_short: None, other_version }
+    }
+
+    /// True when every tick was run again.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.stopped.is_none()
+    }
+}
+
+/// Either way to run a tick again.
+enum Again {
+    Lockstep(Box<Lockstep<ReplayDevice>>),
+    Threads(Box<Rerun>),
+}
+
+impl Again {
+    fn new(path: &Path, from: &Provenance) -> Result<Self, Failure> {
+        let (built, spec) = rebuild(from)?;
+        if built.second.is_some() {
+            return Err(Failure::Usage(format!(
+                "{} is one hand of a scene for two, each recorded in a file of its own; it cannot be run again alone",
+                path.display()
+            )));
+        }
+        if from.timing == Timing::Live {
+            let met = Meetings::read(path)?;
+            if met.is_empty() {
+                return Err(Failure::Usage(format!(
+                    "{} has no steps of the simulation in it: it holds ticks around a fault, or was made by a version \
+                     that did not record them. `hapticd report` shows what is in it",
+                    path.display()
+                )));
+            }
+            return Ok(Self::Threads(Box::new(Rerun::new(built, &spec, met)?)));
+        }
+        let device = ReplayDevice { spec, next: None, sequence: 0 };
+        let mut rig = Lockstep::new(built.haptic, built.sim, device, None)?;
+        rig.first.desk.enable();
+        Ok(Self::Lockstep(Box::new(rig)))
+    }
+
+    fn tick(&mut self, recorded: &TickRecord) -> Result<TickRecord, String> {
+        match self {
+            Self::Lockstep(rig) => {
+                rig.first.device.next = Some(*recorded);
+                Ok(rig.beat().record)
+            }
+            Self::Threads(rerun) => rerun.tick(recorded),
+        }
+    }
+}
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub struct ReplayOptions {
+    /// A recording, or a device log of H3D or HAPI.
+    pub file: PathBuf,
+    /// Play it to browsers.
+    pub viewer: bool,
+    /// Port for them instead of the usual one; 0 for any free one.
+    pub viewer_port: Option<u16>,
+    /// Scene to lead a device log through.
+    pub scene: Option<String>,
+    /// Device for it, instead of the scene's.
+    pub device: Option<String>,
+    /// File to record that to.
+    pub record: Option<PathBuf>,
+}
+
+/// Does what was asked for and says what came of it; gives the exit code. Playing lasts until `stop`.
 ///
 /// # Errors
-/// When it cannot be read, or is not one that can be run again.
-pub fn run(path: &Path) -> Result<Replayed, Failure> {
+/// Files that cannot be read or do not go together, a port that cannot be had.
+pub fn run(options: &ReplayOptions, stop: &AtomicBool) -> Result<u8, Failure> {
+    if is_recording(&options.file)? {
+        if options.scene.is_some() || options.device.is_some() || options.record.is_some() {
+            let text = "a recording has its own scene and device; --scene, --device and --record are for device logs";
+            return Err(Failure::Usage(text.into()));
+        }
+        if options.viewer {
+            return play(Film::read(&options.file)?, options, stop);
+        }
+        let done = compare(&options.file)?;
+        print!("{}", done.to_text());
+        return Ok(if done.is_whole() { u8::from(done.difference.is_some()) } else { 2 });
+    }
+    let log = DeviceLog::read(&options.file)?;
+    let Some(scene) = &options.scene else {
+        if options.viewer || options.record.is_some() {
+            let text = "name the scene that the logged hand is led through: --scene SCENE";
+            return Err(Failure::Usage(text.into()));
+        }
+        print!("{}", log.to_text());
+        return Ok(0);
+    };
+    let led = device_log::lead(log, scene, options.device.as_deref(), options.record.as_deref())?;
+    print!("{}", led.said);
+    if options.viewer { play(Film::of_log(led)?, options, stop) } else { Ok(0) }
+}
+
+/// True when a file begins as recordings do.
+fn is_recording(path: &Path) -> Result<bool, Failure> {
+    let mut head = [0; mcap::MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    match read {
+        Err(why) if why.kind() != ErrorKind::UnexpectedEof => Err(ReadError::Io { path: path.into(), why }.into()),
+        _ => Ok(head == *mcap::MAGIC),
+    }
+}
+
+/// Plays to browsers until told to stop.
+fn play(film: Film, options: &ReplayOptions, stop: &AtomicBool) -> Result<u8, Failure> {
+    let listener = open_viewer(Ipv4Addr::LOCALHOST.into(), options.viewer_port.unwrap_or(PORT));
+    let listener = listener.map_err(|error| Failure::Port(format!("no port for the viewer: {error}")))?;
+    if let Ok(address) = listener.local_addr() {
+        println!("viewer   http://{address}/   (Ctrl-C ends)");
+    }
+    serve(listener, Player::new(film), stop);
+    Ok(0)
+}
+
+/// Runs a recording again.
+fn compare(path: &Path) -> Result<Replayed, Failure> {
     let mut reader = Reader::open(path)?;
     let from = reader.provenance().clone();
     let shown = path.display();
-    if from.timing == Timing::Live {
-        return Err(Failure::Usage(format!(
-            "{shown} was recorded with real threads: the moments at which the simulation's results arrived were the \
-             machine's and cannot be repeated, so it cannot be run again bit for bit. `hapticd report {shown}` shows \
-             what is in it; `hapticd demo SCENE --lockstep --record FILE` makes a recording that can be run again"
-        )));
-    }
-    let (built, spec) = rebuild(&from)?;
-    if built.second.is_some() {
-        return Err(Failure::Usage(format!(
-            "{shown} is one hand of a scene for two, each recorded in a file of its own; it cannot be run again alone"
-        )));
-    }
-    let device = ReplayDevice { spec, next: None, sequence: 0 };
-    let mut rig = Lockstep::new(built.haptic, built.sim, device, None)?;
-    rig.first.desk.enable();
-    let ours = env!("CARGO_PKG_VERSION");
-    let other_version = (from.version != ours).then(|| from.version.clone());
-    let mut done = Replayed { ticks: 0, difference: None, cut_short: None, other_version };
+    let mut again = Again::new(path, &from)?;
+    let mut done = Replayed::of(&from);
     for entry in reader.by_ref() {
         let Entry::Tick(recorded) = entry? else { continue };
-        if recorded.index != done.ticks + 1 {
+        if recorded.index != done.ticks + 1 && done.ticks == 0 {
             return Err(Failure::Usage(format!(
-                "{shown} goes from tick {} to tick {}: only a recording that is whole from the first tick on can be run \
-                 again",
-                done.ticks, recorded.index
+                "{shown} begins with tick {}: only a recording from the first tick on can be run again, such as of \
+                 `hapticd demo --record` or `hapticd run --record`",
+                recorded.index
             )));
         }
-        rig.first.device.next = Some(*recorded);
-        let again = rig.beat().record;
+        let outcome = if recorded.index == done.ticks + 1 {
+            again.tick(&recorded)
+        } else {
+            Err(format!("tick {} follows tick {}", recorded.index, done.ticks))
+        };
+        let record = match outcome {
+            Ok(record) => record,
+            Err(why) => {
+                done.stopped = Some((done.ticks + 1, why));
+                return Ok(done);
+            }
+        };
         done.ticks += 1;
-        if let Some(what) = record::difference(&recorded, &again) {
+        if let Some(what) = record::difference(&recorded, &record) {
             done.difference = Some((recorded.index, what));
             return Ok(done);
         }
@@ -136,7 +266,7 @@ pub fn run(path: &Path) -> Result<Replayed, Failure> {
 }
 
 /// Scene and device from the texts in the recording.
-fn rebuild(from: &Provenance) -> Result<(Built, DeviceSpec), Failure> {
+pub(super) fn rebuild(from: &Provenance) -> Result<(Built, DeviceSpec), Failure> {
     if from.scene_text.is_empty() || from.device_text.is_empty() {
         return Err(Failure::Usage("scene and device are not in the recording, so it cannot be run again".into()));
     }

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 pub struct Tally {
     ticks: u64,
     span: Option<(MonoNs, MonoNs)>,
-    peak_force_n: f64,
+    pub(super) peak_force_n: f64,
     peak_torque_nm: f64,
     energy_min_j: f64,
     penetration_max_m: f64,

@@ -8,7 +8,7 @@ use crate::geometry::Shape;
 use crate::haptic::TickRecord;
 use crate::math::{Pose, Vec3};
 use crate::record::{Look, Outline, Provenance, RecordError, RecordSummary, Recorder, Timing};
-use crate::shared::SceneView;
+use crate::shared::{Order, SceneView, StepInput};
 use crate::sim::SimModel;
 use serde_json::json;
 use std::path::Path;
@@ -52,6 +52,20 @@ impl Tape {
         if let Some(recorder) = &mut self.recorder {
             recorder.ticks(&self.batch);
             self.batch.clear();
+        }
+    }
+
+    /// What steps of the simulation depended on.
+    pub(super) fn steps(&mut self, steps: impl Iterator<Item = StepInput>) {
+        // Taken out of their ring whether there is a recording or not.
+        let steps: Vec<StepInput> = steps.collect();
+        self.recorder.iter_mut().for_each(|recorder| recorder.steps(steps.clone()));
+    }
+
+    /// Orders, each with the tick that answered it.
+    pub(super) fn orders(&mut self, orders: Vec<(u64, Order)>) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.orders(orders);
         }
     }
 

@@ -16,7 +16,7 @@ use crate::haptic::{HaltSwitch, HapticFigures, TickRecord, Touches};
 use crate::math::{Rot, Vec3};
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::SystemClock;
-use crate::shared::{Clock as _, MonoNs, SceneView};
+use crate::shared::{Clock as _, MonoNs, SceneView, SkinReader};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use serde_json::Value as Json;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -26,7 +26,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The port, if it is free.
-const PORT: u16 = 9742;
+pub(super) const PORT: u16 = 9742;
 /// Frames that may wait; beyond, the window misses some.
 const FRAMES: usize = 64;
 /// Time between two looks.
@@ -48,6 +48,8 @@ pub(super) struct Setting {
     pub(super) portrait: Json,
     /// File being recorded to.
     pub(super) recording: Option<String>,
+    /// Bodies that deform.
+    pub(super) skins: SkinReader,
     /// Ends all force.
     pub(super) halt: HaltSwitch,
 }
@@ -87,7 +89,7 @@ impl Window {
         let stop = Arc::<AtomicBool>::default();
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("window".into());
-        let thread = thread.spawn(move || serve(listener, Show::new(setting), &receiver, &stopped))?;
+        let thread = thread.spawn(move || serve(listener, Show::new(setting, receiver), &stopped))?;
         Ok(Self { address, frames, stop, thread: Some(thread) })
     }
 
@@ -107,8 +109,16 @@ impl Drop for Window {
     }
 }
 
-/// The thread.
-fn serve(listener: TcpListener, mut show: Show, frames: &Receiver<Frame>, stopped: &AtomicBool) {
+/// What a window shows.
+pub(super) trait Guest: Plant {
+    /// Goes on; called every few milliseconds.
+    fn turn(&mut self);
+    /// Answers a question over HTTP.
+    fn answer(&self, asked: Asked);
+}
+
+/// Shows `guest` until stopped; returns at once when it cannot be shown.
+pub(super) fn serve(listener: TcpListener, mut guest: impl Guest, stopped: &AtomicBool) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     runtime.block_on(async {
         let door = Door { admit: Box::new(|peer| peer.is_loopback()), names: Vec::new() };
@@ -118,12 +128,12 @@ fn serve(listener: TcpListener, mut show: Show, frames: &Receiver<Frame>, stoppe
         while !stopped.load(Ordering::Relaxed) {
             tokio::select! {
                 _ = beat.tick() => {
-                    frames.try_iter().for_each(|frame| show.take(frame));
-                    hub.poll(SystemClock.now(), &mut show, &mut out);
+                    guest.turn();
+                    hub.poll(SystemClock.now(), &mut guest, &mut out);
                 }
                 call = viewer.call() => match call {
-                    Call::Letters => viewer.receive(&mut hub, &mut show, &mut out),
-                    Call::Asked(asked) => show.answer(asked),
+                    Call::Letters => viewer.receive(&mut hub, &mut guest, &mut out),
+                    Call::Asked(asked) => guest.answer(asked),
                 },
             }
             for (bytes, to) in out.drain(..) {
@@ -140,6 +150,7 @@ fn serve(listener: TcpListener, mut show: Show, frames: &Receiver<Frame>, stoppe
 /// A demo as the hub knows it.
 struct Show {
     setting: Setting,
+    frames: Receiver<Frame>,
     began: MonoNs,
     newest: Option<TickRecord>,
     trail: Trail,
@@ -155,9 +166,10 @@ struct Show {
 }
 
 impl Show {
-    fn new(setting: Setting) -> Self {
+    fn new(setting: Setting, frames: Receiver<Frame>) -> Self {
         Self {
             setting,
+            frames,
             began: SystemClock.now(),
             newest: None,
             trail: Trail::default(),
@@ -191,29 +203,44 @@ impl Show {
         let now = SystemClock.now();
         self.ticks.read(now, frame.figures.ticks);
         self.steps.read(now, frame.view.stamp.sequence);
+        self.setting.skins.read();
         (self.view, self.touches, self.figures, self.task) = (frame.view, frame.touches, frame.figures, frame.task);
     }
 
     fn latch(&mut self, record: &TickRecord) {
-        let Some(trip) = record.cause else { return };
-        let cause = match self.halted_by.take() {
-            Some(by) => format!("Stopped by {by}."),
-            None => format!("The loop met `{}`.", trip.name()),
-        };
-        let entry = FaultEntry {
-            id: self.faults.len() as u32 + 1,
-            code: trip.code(),
-            name: trip.name(),
-            priority: Priority::High,
-            latched: true,
-            acknowledged: false,
-            at: record.due,
-            cause,
-            remedy: trip.remedy(),
-            data: None,
-        };
+        let id = self.faults.len() as u32 + 1;
+        let Some(entry) = latched(record, id, self.halted_by.take()) else { return };
         self.faults.push(entry.clone());
         self.news.push(News::Fault(entry));
+    }
+}
+
+/// The fault that `record` is the first tick of, as the viewer tells it.
+pub(super) fn latched(record: &TickRecord, id: u32, halted_by: Option<String>) -> Option<FaultEntry> {
+    let trip = record.cause?;
+    let cause = match halted_by {
+        Some(by) => format!("Stopped by {by}."),
+        None => format!("The loop met `{}`.", trip.name()),
+    };
+    Some(FaultEntry {
+        id,
+        code: trip.code(),
+        name: trip.name(),
+        priority: Priority::High,
+        latched: true,
+        acknowledged: false,
+        at: record.due,
+        cause,
+        remedy: trip.remedy(),
+        data: None,
+    })
+}
+
+impl Guest for Show {
+    fn turn(&mut self) {
+        while let Ok(frame) = self.frames.try_recv() {
+            self.take(frame);
+        }
     }
 
     fn answer(&self, asked: Asked) {
@@ -280,7 +307,7 @@ impl Plant for Show {
 
     fn sight(&self) -> Sight<'_> {
         let force = self.newest.map_or_else(Vec3::zeros, |record| self.setting.turn * record.force.force);
-        Sight { scene: &self.view, touches: &self.touches, force }
+        Sight { scene: &self.view, touches: &self.touches, force, skin: self.setting.skins.current() }
     }
 
     fn trail(&self) -> &Trail {

@@ -43,7 +43,7 @@ pub use local::{LocalMechanism, LocalReport};
 pub use model::{HapticModel, LOCAL_SOLVER, Policy, ToolModel};
 pub use orders::{Desk, ORDERS_PER_TICK, OrderLinks, orders};
 pub use parameters::{ParameterRange, SLEW_S};
-pub use record::TickRecord;
+pub use record::{TickInput, TickRecord};
 pub use state::{HapticState, MOTION_BANDWIDTH_HZ, tick};
 pub use surfaces::{Felt, Surfaces};
 pub use thread::{HaltSwitch, HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};

@@ -16,6 +16,8 @@ pub const ORDERS_PER_TICK: usize = 8;
 pub struct Desk {
     orders: RingWriter<Order>,
     answers: RingReader<Answer>,
+    /// Orders that wait for their answers, as they were sent.
+    sent: (RingWriter<Order>, RingReader<Order>),
     sequence: u64,
 }
 
@@ -32,7 +34,9 @@ pub struct OrderLinks {
 pub fn orders(capacity: usize) -> (Desk, OrderLinks) {
     let (order_writer, orders) = ring(capacity);
     let (answers, answer_reader) = ring(capacity);
-    (Desk { orders: order_writer, answers: answer_reader, sequence: 0 }, OrderLinks { orders, answers })
+    // On their way there, with the tick, and on their way back.
+    let sent = ring(2 * capacity + ORDERS_PER_TICK);
+    (Desk { orders: order_writer, answers: answer_reader, sent, sequence: 0 }, OrderLinks { orders, answers })
 }
 
 impl Desk {
@@ -44,6 +48,7 @@ impl Desk {
             return None;
         }
         self.sequence += 1;
+        self.sent.0.push(order);
         self.orders.push(order);
         Some(self.sequence)
     }
@@ -80,7 +85,13 @@ impl Desk {
 
     /// Takes the answers that have come, in the order of the orders.
     pub fn answers(&mut self) -> impl Iterator<Item = Answer> + '_ {
-        self.answers.drain()
+        self.settled().map(|(answer, _)| answer)
+    }
+
+    /// The same, each with the order it answers.
+    pub fn settled(&mut self) -> impl Iterator<Item = (Answer, Order)> + '_ {
+        // Answers come in the order of the orders, one for each.
+        self.answers.drain().zip(self.sent.1.drain())
     }
 }
 

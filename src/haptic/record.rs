@@ -3,10 +3,31 @@
 //! Thread: written by haptic (RT), read by whoever logs.
 
 use super::{Account, Trip};
-use crate::device::HandForce;
+use crate::device::{HandForce, HandSample};
 use crate::math::{Pose, Vec3};
 use crate::shared::lifecycle::State;
 use crate::shared::{Faults, MonoNs, Parameters};
+
+/// What a tick depended on, beside its model and what it remembers: with it the same tick can be run again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TickInput {
+    /// What the device gave, believed or not.
+    pub sample: Option<HandSample>,
+    /// Force that carries the device's own weight.
+    pub weight: HandForce,
+    /// Ticks left out before it.
+    pub skipped: u64,
+    /// The mechanism it worked with, by sequence.
+    pub snapshot: u64,
+    /// What tripped the loop from outside since the tick before.
+    pub trip: Option<Trip>,
+    /// Forces end and orders are refused.
+    pub retiring: bool,
+    /// The device did not take the force.
+    pub unheard: bool,
+    /// After how many looks at the clock the time for solving was up, if it was.
+    pub cut_after: Option<u32>,
+}
 
 /// One tick, in full.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +78,8 @@ pub struct TickRecord {
     pub account: Account,
     /// Parameters as they were used.
     pub parameters: Parameters,
+    /// What all of it depended on.
+    pub input: TickInput,
 }
 
 impl TickRecord {
@@ -87,6 +110,7 @@ impl TickRecord {
             snapshot_age_ns: 0,
             account: Account::default(),
             parameters: Parameters::default(),
+            input: TickInput::default(),
         }
     }
 }

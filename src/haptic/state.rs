@@ -9,8 +9,8 @@ use super::orders::InTray;
 use super::parameters::LiveParameters;
 use super::trip::{Sight, Vigil};
 use super::{
-    Clutch, Coupling, Gate, HapticModel, Ledger, LocalMechanism, LocalReport, ParameterRange, SpringDamper, TickRecord,
-    Trip,
+    Clutch, Coupling, Gate, HapticModel, Ledger, LocalMechanism, LocalReport, ParameterRange, SpringDamper, TickInput,
+    TickRecord, Trip,
 };
 use crate::device::{Fit, HandForce, HandMotion, HandObserver, HandSample, Limiter, SafeForce, VelocityEstimator};
 use crate::math::{Mapping, Mat6, Pose, Rot, Twist, Vec3, Vec6, Wrench, displacement, join, pose_is_sound, split};
@@ -60,6 +60,8 @@ pub struct HapticState {
     tray: InTray,
     client: ClientForce,
     retiring: bool,
+    /// What tripped from outside since the last tick.
+    tripped: Option<Trip>,
     overruns: u32,
     /// Force that carries the device's own weight.
     weight: HandForce,
@@ -108,6 +110,7 @@ impl HapticState {
             tray: InTray::new(),
             client: ClientForce::NONE,
             retiring: false,
+            tripped: None,
             overruns: 0,
             weight: HandForce::zero(),
             limiter: Limiter::new(model.limits),
@@ -139,6 +142,8 @@ impl HapticState {
     /// FAULT at once, latched; a cause that is there already is kept. Seen in the record of the next tick.
     pub fn trip(&mut self, cause: Trip) {
         self.gate.trip(cause);
+        // The gate keeps the first cause, and so does what is needed to run this again.
+        self.tripped = self.tripped.or(Some(cause));
     }
 
     /// From the next tick on, forces end and every order is refused.
@@ -163,6 +168,7 @@ impl HapticState {
         self.observer.sent(&held);
         self.channels.sent(&held);
         self.record.faults.set(Faults::DEVICE_SILENT);
+        self.record.input.unheard = true;
     }
 
     /// The tool as the simulation should know it.
@@ -218,6 +224,7 @@ pub fn tick(
     tick: &mut Tick<'_>,
 ) -> SafeForce {
     let mut faults = Faults::NONE;
+    note_input(state, sample, tick);
     let overrun = tick.skipped > 0 || tick.lateness_ns() as f64 > tick.period_s * NS_PER_S as f64;
     faults.set_if(Faults::OVERRUN, overrun);
     state.overruns = if overrun { state.overruns + 1 } else { 0 };
@@ -274,6 +281,18 @@ pub fn tick(
     state.record.residual = report.outcome.residual;
     close(state, &safe, tick, faults);
     safe
+}
+
+/// Takes note of what the tick depends on.
+fn note_input(state: &mut HapticState, sample: Option<HandSample>, tick: &Tick<'_>) {
+    state.record.input = TickInput {
+        sample,
+        weight: state.weight,
+        skipped: tick.skipped,
+        trip: state.tripped.take(),
+        retiring: state.retiring,
+        ..TickInput::default()
+    };
 }
 
 /// Takes note of the force that goes out: what moves the handle is what the weight leaves of it.
@@ -670,5 +689,7 @@ fn close(state: &mut HapticState, safe: &SafeForce, tick: &Tick<'_>, faults: Fau
     record.force = *safe.get();
     record.snapshot_age_ns = state.local.snapshot().stamp.age(tick.began);
     record.account = *state.ledger.account();
+    record.input.snapshot = state.seen;
+    record.input.cut_after = tick.cut_after();
     state.gate.close();
 }

@@ -75,7 +75,8 @@ pub(super) fn scene<'a>(looks: &[Look], time_ns: u64, json: &'a mut Json) -> &'a
 }
 
 /// Name of a body's frame.
-fn frame_of(name: &str) -> String {
+#[must_use]
+pub fn frame_of(name: &str) -> String {
     format!("body/{name}")
 }
 

@@ -210,9 +210,14 @@ pub(super) fn vector(value: &Value, key: &str) -> Option<Vec3> {
 /// A pose below `key`. Its rotation is taken as it is: scaling it to length one again would change its bits.
 pub(super) fn pose(value: &Value, key: &str) -> Option<Pose> {
     let value = value.get(key)?;
-    let q = value.get("orientation")?;
+    Some(Pose::from_parts(vector(value, "position")?.into(), rotation(value, "orientation")?))
+}
+
+/// A rotation below `key`, as it is.
+pub(super) fn rotation(value: &Value, key: &str) -> Option<Rot> {
+    let q = value.get(key)?;
     let q = Quaternion::new(number(q, "w")?, number(q, "x")?, number(q, "y")?, number(q, "z")?);
-    Some(Pose::from_parts(vector(value, "position")?.into(), Rot::new_unchecked(q)))
+    Some(Rot::new_unchecked(q))
 }
 
 #[cfg(test)]

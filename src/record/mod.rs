@@ -3,7 +3,7 @@
 //! Thread: recorder, one that [`Recorder`] starts; the ends towards callers never wait.
 //!
 //! ```text
-//!  ticks, views, events, marks ──► bounded channel ──► scribe: to messages ──► sink: MCAP, closed and synced in pieces
+//!  ticks, steps, views, marks ──► bounded channel ──► scribe: to messages ──► sink: MCAP, closed and synced in pieces
 //!                                  (full: lost, counted)   [scribe] [tick] [draw]    [sink] [place]
 //!  Reader: the same back, bit for bit, also from a file cut short             [reader] [records] [report]: a page of it
 //! ```
@@ -12,8 +12,10 @@
 //! reads it; numbers keep their bits either way.
 
 mod capture;
+mod device_log;
 mod draw;
 mod json;
+mod order;
 mod place;
 mod reader;
 mod recorder;
@@ -27,7 +29,8 @@ mod tests;
 mod tick;
 
 pub use capture::capture;
-pub use draw::{Look, Outline};
+pub use device_log::{DeviceLog, LogError, LogRow};
+pub use draw::{Look, Outline, frame_of};
 pub use reader::{Entry, ReadError, Reader};
 pub use recorder::{RecordFigures, RecordSummary, Recorder};
 pub use tick::difference;
@@ -35,7 +38,7 @@ pub use tick::difference;
 use std::path::PathBuf;
 
 /// Room a recording takes for each tick, with everything beside it, bytes; measured, and rounded up.
-pub const BYTES_PER_TICK: u64 = 1800;
+pub const BYTES_PER_TICK: u64 = 2100;
 
 /// Where a recording comes from: everything needed to know what was recorded, and to run it again.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,8 +7,10 @@
 
 use super::records::{Next, Records};
 use super::sink::{ATTACHMENTS, METADATA, take_facts};
-use super::{Provenance, json, tick};
+use super::{Provenance, json, order, tick};
 use crate::haptic::TickRecord;
+use crate::math::Pose;
+use crate::shared::{Order, StepInput};
 use mcap::McapError;
 use mcap::records::{Record, op};
 use serde_json::Value;
@@ -28,6 +30,12 @@ pub enum Entry {
     Fault(u64, String),
     /// Ticks and events missing so far.
     Lost(u64),
+    /// A step of the simulation.
+    Step(StepInput),
+    /// An order, and the tick that answered it.
+    Order(u64, Box<Order>),
+    /// Where tool, handle or bodies are, by the names of their frames.
+    Places(Vec<(String, Pose)>),
 }
 
 /// Why a recording cannot be read.
@@ -217,9 +225,24 @@ fn message(topic: &str, data: &[u8]) -> Meaning {
         "/mark" => parsed().and_then(|value| Some(Entry::Mark(after(&value)?, json::text(&value, "text")?.into()))),
         "/fault" => parsed().and_then(|value| Some(Entry::Fault(after(&value)?, json::text(&value, "name")?.into()))),
         "/diagnostics" => parsed().and_then(|value| Some(Entry::Lost(json::count(&value, "lost")?))),
+        "/step" => parsed().and_then(|value| order::read_step(&value)).map(Entry::Step),
+        "/order" => {
+            parsed().and_then(|value| order::read(&value)).map(|(tick, order)| Entry::Order(tick, Box::new(order)))
+        }
+        "/tf" => parsed().and_then(|value| places(&value)).map(Entry::Places),
         _ => return Meaning::Nothing,
     };
     entry.map_or_else(|| Meaning::Nonsense(topic.into()), Meaning::Entry)
+}
+
+/// Frames and where they are.
+fn places(value: &Value) -> Option<Vec<(String, Pose)>> {
+    let place = |value: &Value| {
+        let rotation = json::rotation(value, "rotation")?;
+        let pose = Pose::from_parts(json::vector(value, "translation")?.into(), rotation);
+        Some((json::text(value, "child_frame_id")?.to_owned(), pose))
+    };
+    value.get("transforms")?.as_array()?.iter().map(place).collect()
 }
 
 /// Name and text of an attachment: two times, name, media type, length and text, checksum.

@@ -5,7 +5,7 @@
 use super::scribe::Scribe;
 use super::{Look, Provenance, RecordError, RecordOptions};
 use crate::haptic::TickRecord;
-use crate::shared::SceneView;
+use crate::shared::{Order, SceneView, StepInput};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +24,8 @@ enum Item {
     View(Box<SceneView>),
     Event(String),
     Mark(String),
+    Steps(Vec<StepInput>),
+    Orders(Vec<(u64, Order)>),
 }
 
 impl Item {
@@ -31,6 +33,8 @@ impl Item {
     fn weight(&self) -> u64 {
         match self {
             Self::Ticks(ticks) => ticks.len() as u64,
+            Self::Steps(steps) => steps.len() as u64,
+            Self::Orders(orders) => orders.len() as u64,
             Self::Event(_) | Self::Mark(_) => 1,
             // The next view shows the same.
             Self::View(_) => 0,
@@ -54,7 +58,7 @@ pub struct RecordFigures {
     pub bytes: u64,
     /// Messages written.
     pub messages: u64,
-    /// Ticks, events and marks lost because the disk did not keep up.
+    /// Ticks, steps, events and marks lost because the disk did not keep up.
     pub lost: u64,
     /// Why the recording ended by itself, if it did.
     pub error: Option<RecordError>,
@@ -124,6 +128,20 @@ impl Recorder {
     pub fn ticks(&mut self, ticks: &[TickRecord]) {
         if !ticks.is_empty() {
             self.offer(Item::Ticks(ticks.to_vec()));
+        }
+    }
+
+    /// Records what steps of the simulation depended on, oldest first.
+    pub fn steps(&mut self, steps: Vec<StepInput>) {
+        if !steps.is_empty() {
+            self.offer(Item::Steps(steps));
+        }
+    }
+
+    /// Records orders to the loop, each with the tick that answered it.
+    pub fn orders(&mut self, orders: Vec<(u64, Order)>) {
+        if !orders.is_empty() {
+            self.offer(Item::Orders(orders));
         }
     }
 
@@ -244,6 +262,8 @@ fn follow(scribe: &mut Scribe, items: &Receiver<Item>, told: &Told) -> Result<()
             Ok(Item::View(view)) => scribe.view(&view)?,
             Ok(Item::Event(json)) => scribe.event(&json)?,
             Ok(Item::Mark(text)) => scribe.mark(&text)?,
+            Ok(Item::Steps(steps)) => steps.iter().try_for_each(|step| scribe.step(step))?,
+            Ok(Item::Orders(orders)) => orders.iter().try_for_each(|order| scribe.order(order))?,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }

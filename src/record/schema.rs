@@ -32,11 +32,15 @@ pub(super) enum Topic {
     Mark,
     /// What the recording itself has to say: losses.
     Diagnostics,
+    /// What each step of the simulation depended on.
+    Step,
+    /// Orders to the loop.
+    Order,
 }
 
 impl Topic {
     /// All of them, in the order of their numbers.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Tick,
         Self::Transforms,
         Self::Scene,
@@ -47,6 +51,8 @@ impl Topic {
         Self::Fault,
         Self::Mark,
         Self::Diagnostics,
+        Self::Step,
+        Self::Order,
     ];
 
     /// Its address in the file.
@@ -62,6 +68,8 @@ impl Topic {
             Self::Fault => "/fault",
             Self::Mark => "/mark",
             Self::Diagnostics => "/diagnostics",
+            Self::Step => "/step",
+            Self::Order => "/order",
         }
     }
 
@@ -77,6 +85,8 @@ impl Topic {
             Self::Fault => "hapticd.Fault",
             Self::Mark => "hapticd.Mark",
             Self::Diagnostics => "hapticd.Diagnostics",
+            Self::Step => "hapticd.Step",
+            Self::Order => "hapticd.Order",
         }
     }
 
@@ -101,6 +111,11 @@ impl Topic {
             Self::Fault => object(&[("tick", whole()), ("due_ns", whole()), ("name", text()), ("state", text())]),
             Self::Mark => object(&[("tick", whole()), ("text", text())]),
             Self::Diagnostics => object(&[("tick", whole()), ("lost", whole()), ("text", text())]),
+            Self::Step => {
+                let names = ["sequence", "began_ns", "tool", "materials"];
+                object(&names.map(|name| (name, whole())))
+            }
+            Self::Order => object(&[("tick", whole()), ("changes", list(json!({ "type": "object" })))]),
         };
         schema.to_string()
     }
@@ -240,5 +255,6 @@ fn tick() -> Value {
         ("taken_j", number()),
         ("given_j", number()),
         ("parameters", numbers(&Parameter::ALL.map(parameter_name))),
+        ("input", object(&[("skipped", whole()), ("snapshot", whole())])),
     ])
 }

@@ -7,10 +7,10 @@ use super::json::Json;
 use super::place;
 use super::schema::Topic;
 use super::sink::Sink;
-use super::{Look, Provenance, RecordError, RecordLimits, RecordOptions, tick};
+use super::{Look, Provenance, RecordError, RecordLimits, RecordOptions, order, tick};
 use crate::haptic::TickRecord;
 use crate::shared::lifecycle::State;
-use crate::shared::{Faults, MonoNs, SceneView};
+use crate::shared::{Faults, MonoNs, Order, SceneView, StepInput};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
@@ -225,6 +225,18 @@ impl Scribe {
         self.json.restart().count("tick", tick).raw("event", &event).done();
         self.put(Topic::Event, now)?;
         self.log(Level::Info, "event", &event, now)
+    }
+
+    /// What a step of the simulation depended on.
+    pub(super) fn step(&mut self, step: &StepInput) -> Result<(), RecordError> {
+        order::write_step(step, &mut self.json);
+        self.put(Topic::Step, self.now_ns())
+    }
+
+    /// An order, and the tick at which it was carried out or refused.
+    pub(super) fn order(&mut self, (tick, order): &(u64, Order)) -> Result<(), RecordError> {
+        order::write(*tick, order, &mut self.json);
+        self.put(Topic::Order, self.now_ns())
     }
 
     /// A mark.

@@ -87,6 +87,7 @@ fn tick(index: u64, mut draw: impl FnMut() -> f64) -> TickRecord {
             given_j: draw(),
         },
         parameters,
+        input: crate::haptic::TickInput::default(),
     }
 }
 
@@ -149,6 +150,7 @@ fn read(path: &Path) -> Result<Found, ReadError> {
             Entry::Mark(tick, text) => marks.push((tick, text)),
             Entry::Fault(tick, name) => faults.push((tick, name)),
             Entry::Lost(count) => lost = count,
+            Entry::Step(_) | Entry::Order(..) | Entry::Places(_) => {}
         }
     }
     let cut_short = reader.cut_short().is_some();

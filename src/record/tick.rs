@@ -3,11 +3,11 @@
 //! Thread: recorder, and whoever reads.
 
 use super::json::{self, Json};
-use crate::device::HandForce;
-use crate::haptic::{Account, TickRecord, Trip};
-use crate::math::Vec3;
+use crate::device::{HandForce, HandSample};
+use crate::haptic::{Account, TickInput, TickRecord, Trip};
+use crate::math::{Pose, Vec3};
 use crate::shared::lifecycle::State;
-use crate::shared::{Faults, MonoNs, Parameter, Parameters};
+use crate::shared::{Faults, MonoNs, Parameter, Parameters, Stamp};
 use serde_json::Value;
 
 const STATES: [State; 4] = [State::Disabled, State::Enabled, State::Paused, State::Fault];
@@ -62,8 +62,75 @@ pub(super) fn write<'a>(record: &TickRecord, json: &'a mut Json) -> &'a [u8] {
             for parameter in Parameter::ALL {
                 json.number(parameter_name(parameter), record.parameters.get(parameter));
             }
-        });
+        })
+        .object("input", |json| write_input(record, json));
     json.done()
+}
+
+/// Writes what a tick depended on; what is as usual is left out.
+fn write_input(record: &TickRecord, json: &mut Json) {
+    let input = &record.input;
+    json.count("skipped", input.skipped).count("snapshot", input.snapshot);
+    if let Some(sample) = &input.sample {
+        json.count("at_ns", sample.stamp.at.0);
+        if !is_as_recorded(sample, record) {
+            json.pose("pose", &sample.pose_device_handle);
+            json.flag("homed", sample.homed).count("buttons", u64::from(sample.buttons));
+        }
+    }
+    if input.weight != HandForce::zero() {
+        json.vector("weight_force", &input.weight.force).vector("weight_torque", &input.weight.torque);
+    }
+    if let Some(trip) = input.trip {
+        json.text("trip", trip.name());
+    }
+    for (name, flag) in [("retiring", input.retiring), ("unheard", input.unheard)] {
+        if flag {
+            json.flag(name, true);
+        }
+    }
+    if let Some(looks) = input.cut_after {
+        json.count("cut_after", u64::from(looks));
+    }
+}
+
+/// True when the tick shows the sample as it was, to the bit.
+fn is_as_recorded(sample: &HandSample, record: &TickRecord) -> bool {
+    let numbers = |pose: &Pose| {
+        let all = pose.translation.vector.iter().chain(pose.rotation.coords.iter());
+        all.map(|number| number.to_bits()).collect::<Vec<_>>()
+    };
+    numbers(&sample.pose_device_handle) == numbers(&record.pose_device_handle)
+        && (sample.homed, sample.buttons) == (record.homed, record.buttons)
+}
+
+/// Reads what a tick depended on; recordings of before do not have it.
+fn read_input(v: &Value, record: &TickRecord) -> Option<TickInput> {
+    let Some(v) = v.get("input") else { return Some(TickInput::default()) };
+    let sample = match (json::count(v, "at_ns"), v.get("pose")) {
+        (None, _) => None,
+        (Some(at), pose) => Some(HandSample {
+            stamp: Stamp { sequence: record.index, at: MonoNs(at) },
+            pose_device_handle: pose.map_or(Some(record.pose_device_handle), |_| json::pose(v, "pose"))?,
+            buttons: pose.map_or(Some(record.buttons), |_| json::small(v, "buttons"))?,
+            homed: pose.map_or(Some(record.homed), |_| v.get("homed")?.as_bool())?,
+        }),
+    };
+    let weight = match v.get("weight_force") {
+        None => HandForce::zero(),
+        Some(_) => HandForce { force: json::vector(v, "weight_force")?, torque: json::vector(v, "weight_torque")? },
+    };
+    let is_set = |name: &str| v.get(name).and_then(Value::as_bool).unwrap_or_default();
+    Some(TickInput {
+        sample,
+        weight,
+        skipped: json::count(v, "skipped")?,
+        snapshot: json::count(v, "snapshot")?,
+        trip: json::text(v, "trip").and_then(|name| Trip::ALL.into_iter().find(|known| known.name() == name)),
+        retiring: is_set("retiring"),
+        unheard: is_set("unheard"),
+        cut_after: json::small(v, "cut_after"),
+    })
 }
 
 /// Reads a tick; `None` when something is missing or of the wrong kind.
@@ -77,7 +144,7 @@ pub(super) fn read(text: &[u8]) -> Option<TickRecord> {
         parameters.set(parameter, json::number(v.get("parameters")?, parameter_name(parameter))?);
     }
     let hand = |force: Vec3, torque: Vec3| HandForce { force, torque };
-    Some(TickRecord {
+    let mut record = TickRecord {
         index: json::count(v, "index")?,
         due: MonoNs(json::count(v, "due_ns")?),
         lateness_ns: json::count(v, "lateness_ns")?,
@@ -107,14 +174,18 @@ pub(super) fn read(text: &[u8]) -> Option<TickRecord> {
             given_j: json::number(v, "given_j")?,
         },
         parameters,
-    })
+        input: TickInput::default(),
+    };
+    record.input = read_input(v, &record)?;
+    Some(record)
 }
 
-/// What of two ticks differs in a single bit, in words; `None` when nothing does.
+/// What of two ticks differs in a single bit, in words; `None` when nothing does. What they depended on is not compared.
 #[must_use]
 pub fn difference(one: &TickRecord, other: &TickRecord) -> Option<String> {
     let (mut a, mut b) = (Json::default(), Json::default());
-    let (a, b) = (write(one, &mut a), write(other, &mut b));
+    let bare = |record: &TickRecord| TickRecord { input: TickInput::default(), ..*record };
+    let (a, b) = (write(&bare(one), &mut a), write(&bare(other), &mut b));
     if a == b {
         return None;
     }

@@ -19,6 +19,7 @@ use crate::haptic::{Felt, HapticModel, Policy, Surfaces, ToolModel};
 use crate::math::{Mapping, Pose};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
+use crate::shared::SkinModel;
 use crate::sim::{BodyModel, Motion, SimModel, ToolBody};
 
 /// Bounds of the solve in a tick. A residual of 10⁻⁶ of the largest violation, some tenths of a millimetre, is far below
@@ -61,6 +62,8 @@ pub struct Built {
     pub goals: Vec<Goal>,
     /// Time in which it must be achieved, s.
     pub timeout_s: f64,
+    /// Bodies that deform, as they look at rest.
+    pub skins: Vec<SkinModel>,
     /// What is unwise but possible.
     pub warnings: Report,
     /// The other hand, in a scene for two; its tool is the second of `sim`.
@@ -208,6 +211,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
         seed: spec.operator.seed,
         goals: spec.task.goals.clone(),
         timeout_s: spec.task.timeout_s,
+        skins: Vec::new(),
         warnings: spec.source.report(Problems::default()),
         second: None,
         sim,

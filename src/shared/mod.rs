@@ -4,7 +4,8 @@
 //!
 //! What crosses is `Copy + Send + 'static` ([`RtPayload`]) and carries a [`Stamp`]. `Copy` excludes `Drop`, so no heap
 //! can cross and none can be freed on the real-time side. State goes through [`latest`] (newest value wins, wait-free
-//! both ways), events through [`ring`] (bounded, counts what it drops).
+//! both ways), events through [`ring`] (bounded, counts what it drops). The one thing on the heap, [`skins`], goes from the
+//! simulation to the screen and never to the real-time side.
 
 mod faults;
 mod lateness;
@@ -15,6 +16,8 @@ mod pacer;
 mod pulse;
 pub mod realtime;
 mod ring;
+mod skin;
+mod step;
 mod time;
 mod tool;
 mod view;
@@ -26,6 +29,8 @@ pub use order::{Answer, Change, MAX_CHANGES, Order, Parameter, Parameters};
 pub use pacer::{Pacer, RateError, Wait};
 pub use pulse::{PULSE_MESSAGE_MAX, Pulse};
 pub use ring::{RingReader, RingWriter, ring};
+pub use skin::{MAX_PATH, SKIN_HZ, Skin, SkinFrame, SkinModel, SkinReader, SkinWriter, skins};
+pub use step::StepInput;
 pub use time::{Clock, ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
 pub use tool::{MAX_HANDS, MAX_PUSHED, Push, ToolSample};
 pub use view::{MAX_VIEW_BODIES, SceneView};

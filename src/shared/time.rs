@@ -2,6 +2,7 @@
 //!
 //! Thread: any; [`Tick`] haptic only (RT).
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 /// Nanoseconds in a second.
@@ -98,6 +99,10 @@ pub struct Tick<'a> {
     pub skipped: u64,
     /// After this instant a bounded computation must stop and give what it has.
     pub solve_until: MonoNs,
+    /// Looks at the clock while solving that find time left at most: no bound but for a tick that is run again.
+    pub most_looks: u32,
+    looks: Cell<u32>,
+    cut_after: Cell<Option<u32>>,
     clock: &'a dyn Clock,
     not_send: PhantomData<*const ()>,
 }
@@ -108,7 +113,19 @@ impl<'a> Tick<'a> {
     pub fn begin(index: u64, due: MonoNs, period_s: f64, solve_budget_ns: u64, clock: &'a dyn Clock) -> Self {
         let began = clock.now();
         let solve_until = began.plus(solve_budget_ns);
-        Self { index, due, began, period_s, skipped: 0, solve_until, clock, not_send: PhantomData }
+        Self {
+            index,
+            due,
+            began,
+            period_s,
+            skipped: 0,
+            solve_until,
+            most_looks: u32::MAX,
+            looks: Cell::new(0),
+            cut_after: Cell::new(None),
+            clock,
+            not_send: PhantomData,
+        }
     }
 
     /// How late this tick began, in nanoseconds.
@@ -126,6 +143,18 @@ impl<'a> Tick<'a> {
     /// True once the time set aside for iterative solving is used up.
     #[must_use]
     pub fn solve_time_is_up(&self) -> bool {
-        self.clock.now() >= self.solve_until
+        let looks = self.looks.get();
+        self.looks.set(looks.saturating_add(1));
+        let is_up = looks >= self.most_looks || self.clock.now() >= self.solve_until;
+        if is_up && self.cut_after.get().is_none() {
+            self.cut_after.set(Some(looks));
+        }
+        is_up
+    }
+
+    /// After how many looks at the clock the time for solving was up, if it was: with it a tick can be run again to the bit.
+    #[must_use]
+    pub fn cut_after(&self) -> Option<u32> {
+        self.cut_after.get()
     }
 }

@@ -7,7 +7,8 @@ use super::{MaterialOrder, SimData, SimModel, StepReport, step};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::realtime::{SystemClock, sleep_until};
 use crate::shared::{
-    Clock, DurationFigures, DurationHistogram, LatestReader, LatestWriter, Pacer, RateError, SceneView, ToolSample,
+    Clock, DurationFigures, DurationHistogram, LatestReader, LatestWriter, Pacer, RateError, RingWriter, SceneView,
+    SkinWriter, StepInput, ToolSample,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -29,6 +30,10 @@ pub struct SimLinks {
     pub hands: Vec<HandLinks>,
     /// Friction and restitution, from whoever supervises.
     pub materials: LatestReader<MaterialOrder>,
+    /// Bodies that deform, for whoever draws.
+    pub skins: SkinWriter,
+    /// What each step depended on, for whoever records.
+    pub steps: RingWriter<StepInput>,
     /// The view and figures for whoever supervises.
     pub status: LatestWriter<SimStatus>,
 }
@@ -130,6 +135,13 @@ fn run(model: &SimModel, mut data: SimData, mut links: SimLinks, mut pacer: Pace
         let tools: Vec<ToolSample> = links.hands.iter_mut().map(|hand| *hand.tool.read()).collect();
         let mut out: Vec<_> = links.hands.iter_mut().map(|hand| hand.snapshots.buffer()).collect();
         let report = step(model, &mut data, &tools, &mut out);
+        // Before the mechanism is there: whoever sees a tick that took it finds the step in the ring. The tool is that of the first hand.
+        links.steps.push(StepInput {
+            sequence: data.stamp.sequence,
+            began,
+            tool: tools.first().map_or(0, |tool| tool.stamp.sequence),
+            materials: data.materials_taken(),
+        });
         for hand in &mut links.hands {
             hand.snapshots.publish_in_place();
         }

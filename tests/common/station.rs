@@ -12,7 +12,7 @@ use hapticd::haptic::thread::{HapticSetup, HapticThread};
 use hapticd::haptic::{Desk, TickRecord, orders};
 use hapticd::mechanism::MechanismSnapshot;
 use hapticd::shared::realtime::RealtimeRequest;
-use hapticd::shared::{RingReader, SceneView, ToolSample, latest, ring};
+use hapticd::shared::{RingReader, SceneView, ToolSample, latest, ring, skins};
 use hapticd::sim::thread::{HandLinks, SimLinks, SimStatus, SimThread};
 use hapticd::sim::{MaterialOrder, SimData};
 use std::path::Path;
@@ -73,7 +73,8 @@ impl Station {
         let data = SimData::with_threads(&built.sim).expect("a scene");
         let (_, materials) = latest(MaterialOrder::none());
         let hand = HandLinks { tool, snapshots: snapshot_writer, operator_view };
-        let sim_links = SimLinks { hands: vec![hand], materials, status };
+        let (skins, _) = skins(&built.skins);
+        let sim_links = SimLinks { hands: vec![hand], materials, skins, steps: ring(1).0, status };
         let sim = SimThread::spawn(built.sim.clone(), data, sim_links).expect("a simulation");
         Self { desk, records, haptic, sim, link }
     }

@@ -1,6 +1,6 @@
 //! Leases, events, streams, rates.
 
-use crate::plant::fault;
+use crate::plant::{fault, skin};
 use crate::rig::{Rig, WALL, bytes, code_of, done, f, i, local, message, read, remote, s};
 use hapticd::control::osc::Ntp;
 use hapticd::control::peer::Peer;
@@ -8,8 +8,8 @@ use hapticd::control::plant::{News, Setting, Value};
 use hapticd::control::{HubSettings, Limits, Outbox};
 use hapticd::haptic::{TickRecord, Touch};
 use hapticd::math::{Pose, Vec3};
-use hapticd::shared::Parameter;
 use hapticd::shared::lifecycle::State;
+use hapticd::shared::{MonoNs, Parameter, Stamp};
 use rosc::{OscMessage, OscType};
 
 fn addresses(heard: &[OscMessage]) -> Vec<&str> {
@@ -283,6 +283,31 @@ fn a_picture_of_the_scene_is_laid_out_as_documented_and_fits_at_its_largest() {
     assert_eq!(picture[14..18], [0.0, 0.0, 2.5, 16.0]);
     assert_eq!(picture[18..24], [1.0, 0.0, 0.0, 1.0, 2.0, 3.0]);
     assert_eq!(picture[114..122], [16.0, 0.0, 7.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn skins_are_streamed_once_for_each_frame_in_as_many_packets_as_it_takes() {
+    let mut rig = Rig::new();
+    rig.plant.skin.stamp = Stamp::default();
+    rig.ask(local(1), "/hapticd/subscribe", &[s("skin"), i(30)]);
+    rig.ask(local(1), "/hapticd/subscribe", &[s("path"), i(30)]);
+    rig.wait(0.2);
+    assert!(rig.heard(local(1)).is_empty(), "nothing to show yet");
+    rig.plant.skin.skins = vec![skin(3), skin(2050)];
+    rig.plant.skin.path = vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    rig.plant.skin.stamp = Stamp { sequence: 1, at: MonoNs(3_000_000_005) };
+    rig.wait(0.2);
+    let heard = rig.heard(local(1));
+    let (skins, paths): (Vec<_>, Vec<_>) = heard.iter().partition(|message| message.addr.ends_with("skin"));
+    let heads: Vec<_> = skins.iter().map(|message| message.args[1..6].to_vec()).collect();
+    let head = |skin, first, whole| vec![i(3), i(5), i(skin), i(first), i(whole)];
+    assert_eq!(heads, [head(0, 0, 3), head(1, 0, 2050), head(1, 2048, 2050)]);
+    assert_eq!(numbers(&skins[2].args[6]), [2048.0, 0.0, 2.0, 7.0, 2049.0, 0.0, 2.0, 7.0]);
+    assert_eq!(paths.len(), 1);
+    assert_eq!(numbers(&paths[0].args[3]), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    rig.plant.skin.stamp.sequence = 2;
+    rig.wait(0.1);
+    assert_eq!(rig.heard(local(1)).len(), 4, "a frame is sent once");
 }
 
 #[test]

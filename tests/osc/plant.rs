@@ -8,7 +8,7 @@ use hapticd::control::trail::Trail;
 use hapticd::haptic::{TickRecord, Touches};
 use hapticd::math::{Pose, Vec3};
 use hapticd::shared::lifecycle::{Guard, State};
-use hapticd::shared::{MonoNs, Parameter, SceneView};
+use hapticd::shared::{MonoNs, Parameter, SceneView, Skin, SkinFrame, Stamp};
 
 enum Work {
     Acts(Vec<Act>),
@@ -24,6 +24,7 @@ pub(crate) struct FakePlant {
     pub(crate) view: SceneView,
     pub(crate) touches: Touches,
     pub(crate) trail: Trail,
+    pub(crate) skin: SkinFrame,
     /// Who halted.
     pub(crate) halts: Vec<String>,
     /// Every call of `act`.
@@ -56,6 +57,11 @@ pub(crate) fn fault(id: u32, acknowledged: bool) -> FaultEntry {
     }
 }
 
+/// A skin of so many points in a row.
+pub(crate) fn skin(count: usize) -> Skin {
+    Skin { points: (0..count).map(|n| [n as f32, 0.0, 2.0]).collect(), stress_pa: vec![7.0; count] }
+}
+
 fn dials() -> Vec<Dial> {
     let numbers = |setting, value, least, most| Dial {
         setting,
@@ -73,7 +79,10 @@ fn dials() -> Vec<Dial> {
     let words = Range::Words(vec!["novice", "trained", "expert"]);
     let skill = Dial { setting: Setting::OperatorSkill, value: Value::Text("trained".into()), range: words };
     let seed = Dial { setting: Setting::OperatorSeed, value: Value::Int(48), range: Range::Count };
-    dials.extend([works, skill, seed]);
+    let plays = Dial { setting: Setting::ReplayPlays, value: Value::Bool(true), range: Range::Switch };
+    dials.extend([works, skill, seed, plays]);
+    dials.push(numbers(Setting::ReplaySpeed, 0.5, 0.0, 0.6));
+    dials.push(numbers(Setting::ReplayPlace, 0.5, 0.0, 0.6));
     dials
 }
 
@@ -108,6 +117,7 @@ impl FakePlant {
             view: SceneView::empty(),
             touches: Touches::none(MonoNs(0)),
             trail,
+            skin: SkinFrame { stamp: Stamp { sequence: 1, at: MonoNs(1) }, skins: vec![skin(1)], path: Vec::new() },
             halts: Vec::new(),
             acts: Vec::new(),
             jobs: Vec::new(),
@@ -198,7 +208,7 @@ impl Plant for FakePlant {
     }
 
     fn sight(&self) -> Sight<'_> {
-        Sight { scene: &self.view, touches: &self.touches, force: Vec3::new(0.0, 0.0, 2.5) }
+        Sight { scene: &self.view, touches: &self.touches, force: Vec3::new(0.0, 0.0, 2.5), skin: &self.skin }
     }
 
     fn trail(&self) -> &Trail {

@@ -127,15 +127,17 @@ impl Rig {
     }
 }
 
-/// A datagram of the hub: one message that fits a frame and has none but the types every tool reads, and in two streams
-/// a blob.
+/// A datagram of the hub: one message that fits a frame and has none but the types every tool reads, and in four streams
+/// a blob, in one of them of more than a frame.
 pub(crate) fn read(bytes: &[u8]) -> OscMessage {
-    assert!(bytes.len() <= 1472, "{} bytes", bytes.len());
     match rosc::decoder::decode_udp(bytes) {
         Ok(([], OscPacket::Message(message))) => {
             let plain = |arg: &OscType| matches!(arg, OscType::Int(_) | OscType::Float(_) | OscType::String(_));
             let blob = |arg: &OscType| matches!(arg, OscType::Blob(bytes) if bytes.len() % 4 == 0);
-            let packed = ["/hapticd/stream/scene", "/hapticd/stream/ticks"].contains(&message.addr.as_str());
+            let skin = message.addr == "/hapticd/stream/skin";
+            assert!(bytes.len() <= if skin { 33_000 } else { 1472 }, "{} bytes", bytes.len());
+            let packed = ["scene", "ticks", "skin", "path"].map(|name| format!("/hapticd/stream/{name}"));
+            let packed = packed.contains(&message.addr);
             assert!(message.args.iter().all(|arg| plain(arg) || packed && blob(arg)), "{message:?}");
             message
         }

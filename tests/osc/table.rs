@@ -130,6 +130,7 @@ fn every_setting_has_its_row_and_its_way_back() {
         settings.extend([Setting::Friction(name.into()), Setting::Restitution(name.into())]);
     }
     settings.extend([Setting::OperatorWorks, Setting::OperatorSkill, Setting::OperatorSeed]);
+    settings.extend([Setting::ReplayPlays, Setting::ReplaySpeed, Setting::ReplayPlace]);
     let mut addresses = BTreeSet::new();
     for setting in settings {
         let address = table::address_of(&setting);

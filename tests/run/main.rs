@@ -190,6 +190,35 @@ fn settings_reach_their_threads_and_the_operator_works_while_enabled() {
 }
 
 #[test]
+fn a_recording_from_the_first_tick_on_runs_again_bit_for_bit_with_every_order_in_it() {
+    let place = Place::new("again");
+    let mut daemon = Daemon::start(&place.config(""), &["--scene", "box_on_table", "--record", "again"]);
+    daemon.must_do("/hapticd/coupling/stiffness", &[OscType::Float(400.0)]);
+    daemon.must_do("/hapticd/start", &[]);
+    daemon.wait_for_state("ENABLED");
+    let tree = daemon.http("/hapticd/material");
+    let name =
+        tree.split("\"/hapticd/material/").nth(1).and_then(|rest| rest.split(['/', '"']).next()).expect("a material");
+    daemon.must_do(&format!("/hapticd/material/{name}/friction"), &[OscType::Float(0.25)]);
+    let ticks = daemon.figure("hapticd_ticks_total");
+    wait("two seconds", || daemon.figure("hapticd_ticks_total") > ticks + 2000.0, || daemon.log());
+    daemon.must_do("/hapticd/pause", &[]);
+    daemon.must_do("/hapticd/resume", &[]);
+    daemon.must_do("/hapticd/halt", &[]);
+    daemon.wait_for_state("FAULT");
+    let line = daemon.wait_for_log("recording to ");
+    let path = line.split("recording to ").nth(1).expect("a path").trim().to_owned();
+    daemon.signal("TERM");
+    assert_eq!(daemon.code(), Some(0), "{}", daemon.log());
+    let program = env!("CARGO_BIN_EXE_hapticd");
+    let output = std::process::Command::new(program).args(["replay", &path]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    println!("{said}");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("every bit the same"), "{said}");
+}
+
+#[test]
 fn a_recording_holds_the_ticks_of_its_time_and_ends_with_its_scene() {
     let place = Place::new("record");
     let daemon = Daemon::start(&place.config(""), &["--scene", "virtual_wall"]);

@@ -172,6 +172,37 @@ onPage("a scene is loaded in DISABLED", {}, async (page) => {
   }
 });
 
+test("a body that deforms is drawn, coloured and can be cut", { skip: daemon !== undefined }, async () => {
+  const { page, complaints } = await open(chromium, server.url);
+  try {
+    await calm(page);
+    await page.selectOption("#scene-choice", "soft_slab");
+    await page.click("#scene-form button");
+    await page.waitForSelector("#stress:not([hidden])");
+    assert.match(await page.textContent("#stress"), /20(\.0)? kPa/);
+    await page.click("#start");
+    await page.waitForTimeout(1500);
+    const whole = await page.locator(".canvas canvas").screenshot();
+    await page.waitForTimeout(700);
+    assert.notDeepEqual(await page.locator(".canvas canvas").screenshot(), whole, "the skin stands still");
+    await shot(page, "soft");
+    await page.click("#pause");
+    await page.waitForTimeout(600);
+    const before = await page.locator(".canvas canvas").screenshot();
+    await page.selectOption("#cut-axis", "y");
+    await page.waitForTimeout(600);
+    assert.notDeepEqual(await page.locator(".canvas canvas").screenshot(), before, "the cut hides nothing");
+    await shot(page, "soft-cut");
+    await calm(page);
+    await page.selectOption("#scene-choice", "peg_primitive");
+    await page.click("#scene-form button");
+    await page.waitForSelector("#stress", { state: "hidden" });
+    assert.deepEqual(complaints, []);
+  } finally {
+    await page.context().close();
+  }
+});
+
 onPage("everything that can be used has a name", {}, async (page) => {
   await until(page, () => document.querySelectorAll("#panel .row").length >= 5);
   const nameless = await page.evaluate(() =>

@@ -60,7 +60,8 @@ export class Bar {
   /** Escape stops from anywhere; Space too, except where it types or chooses. */
   private keys(): void {
     const isStop = (event: KeyboardEvent): boolean => {
-      if (document.body.dataset["role"] === "viewer") {
+      // A recording cannot be stopped; there Space plays and pauses.
+      if (["viewer", "replay"].includes(document.body.dataset["role"] ?? "")) {
         return false;
       }
       const types = event.target instanceof Element && event.target.matches("input, select, textarea, summary");

@@ -27,7 +27,7 @@ const KEY = { turn: 0.12, zoom: 1.15 };
 export class Camera {
   readonly camera = new PerspectiveCamera(32, 1, 0.001, 100);
   private readonly controls: OrbitControls;
-  private middle = new Vector3();
+  middle = new Vector3();
   private follows = false;
   radius = 0.1;
 

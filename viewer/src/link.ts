@@ -101,6 +101,8 @@ export class Link {
     this.send("/hapticd/subscribe", "scene", float(30));
     this.send("/hapticd/subscribe", "ticks", float(30));
     this.send("/hapticd/subscribe", "task", float(2));
+    this.send("/hapticd/subscribe", "skin", float(30));
+    this.send("/hapticd/subscribe", "path", float(30));
     for (const question of ["version", "fault/list", "scene/list", "device/list", "status"]) {
       this.send(`/hapticd/${question}`);
     }

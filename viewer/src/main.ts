@@ -2,13 +2,14 @@
 
 import { Bar } from "./bar";
 import { VIEWS } from "./camera";
-import { byId, say } from "./dom";
+import { byId, digits, say } from "./dom";
 import { Faults } from "./faults";
 import { Link } from "./link";
 import { Model } from "./model";
 import type { Argument } from "./osc";
 import { Panel } from "./panel";
 import { Plots } from "./plots";
+import { Replay } from "./replay";
 import { fetchScene, type Scene } from "./scene";
 import { Scene3d } from "./scene3d";
 import { showTask, wireRecording, wireSetup } from "./side";
@@ -34,6 +35,7 @@ const plots = new Plots(byId("plots", HTMLElement), model.ticks);
 const faults = new Faults(byId("faults", HTMLElement), byId("earlier", HTMLDetailsElement), (id) =>
   command("/hapticd/fault/ack", id),
 );
+const replay = new Replay((address, value) => link.send(address, value));
 const view = Scene3d.create(byId("canvas-place", HTMLElement));
 let scene: Scene | undefined;
 let answerTimer: ReturnType<typeof setTimeout> | undefined;
@@ -84,6 +86,11 @@ function show(now: Scene): void {
   bar.forceLimit = plots.facts.forceLimit = now.limits.force_n;
   plots.facts.rate = now.rate_hz;
   view?.load(now);
+  replay.load(now.replay?.duration_s);
+  model.isFilm = replay.shown;
+  const full = Math.max(0, ...(now.skins ?? []).map((skin) => skin.stress_full_pa));
+  byId("stress", HTMLElement).hidden = full === 0;
+  say(byId("stress-full", HTMLElement), `${digits(full / 1e3)} kPa`);
   showTask(model.task, now.goals);
 }
 
@@ -102,10 +109,15 @@ model.on("frame", (frame) => {
     `tool ${x.toFixed(1)}, ${y.toFixed(1)}, ${z.toFixed(1)} mm; ${count} contact${count === 1 ? "" : "s"}`,
   );
 });
+model.on("skin", (sample) => view?.addSkin(sample));
+model.on("path", (points) => view?.setPath(points));
 model.on("faults", showFaults);
 model.on("task", (task) => showTask(task, scene?.goals ?? []));
 model.on("version", (version) => say(byId("version", HTMLElement), version));
 model.on("value", ({ address, value }) => {
+  if (replay.accept(address, value)) {
+    return;
+  }
   panel.accept(address, value);
   if (address === "/hapticd/safety/max_force" && typeof value === "number") {
     bar.forceLimit = plots.facts.forceLimit = value;

@@ -3,6 +3,7 @@
 import { floats, type Message } from "./osc";
 import { Ticks } from "./ticks";
 import type { Pose } from "./scene";
+import { SkinPackets, type SkinSample } from "./skins";
 
 export const STATES = ["DISABLED", "ENABLED", "PAUSED", "FAULT"] as const;
 export type State = (typeof STATES)[number];
@@ -59,6 +60,9 @@ export interface Changes {
   task: Task;
   status: Status;
   frame: Frame;
+  skin: SkinSample;
+  /** Points of the needle's path, x y z each; none when there is no needle. */
+  path: number[];
   /** A parameter has this value now. */
   value: { address: string; value: number | string | boolean };
   done: { address: string; more: Message["args"] };
@@ -80,9 +84,12 @@ export class Model {
   frame: Frame | undefined;
   values = new Map<string, number | string | boolean>();
   readonly ticks = new Ticks();
+  private readonly packets = new SkinPackets();
   private lists = { scene: [] as string[], device: [] as string[] };
   /** Least difference seen between this clock and the daemon's, s: arrival without delay. */
   private offset = Infinity;
+  /** A recording is shown: while it stands still there are no new ticks. */
+  isFilm = false;
   /** When ticks came last, on this clock, ms. */
   private ticksAt = -Infinity;
   private readonly listeners: Listeners = {};
@@ -117,7 +124,7 @@ export class Model {
    */
   age(now = performance.now()): number {
     const scene = this.frame === undefined ? Infinity : now / 1000 - this.frame.time - this.offset;
-    return Math.max(scene, (now - this.ticksAt) / 1000);
+    return this.isFilm ? scene : Math.max(scene, (now - this.ticksAt) / 1000);
   }
 
   /** The time on the daemon's clock that this moment shows, s. */
@@ -209,6 +216,25 @@ export class Model {
     this.tell("frame", frame);
   }
 
+  setSkin(args: Message["args"]): void {
+    const [, seconds, nanoseconds, skin, first, whole, blob] = args;
+    if (blob instanceof Uint8Array) {
+      const time = Number(seconds) + Number(nanoseconds) * 1e-9;
+      const sample = this.packets.add(time, Number(skin), Number(first), Number(whole), floats(blob));
+      if (sample !== undefined) {
+        this.tell("skin", sample);
+      }
+    }
+  }
+
+  setPath(args: Message["args"]): void {
+    const blob = args[3];
+    const points = blob instanceof Uint8Array ? [...floats(blob)] : [];
+    if (points.length % 3 === 0 && points.every(Number.isFinite)) {
+      this.tell("path", points);
+    }
+  }
+
   setTicks(args: Message["args"]): void {
     const [first, count, blob] = args;
     if (blob instanceof Uint8Array) {
@@ -252,6 +278,8 @@ const HANDLERS: Record<string, (model: Model, args: Message["args"]) => void> = 
   "event/task": (model, args) => model.setTask(args),
   "stream/task": (model, args) => model.setTask(args.slice(3)),
   "stream/scene": (model, args) => model.setFrame(args),
+  "stream/skin": (model, args) => model.setSkin(args),
+  "stream/path": (model, args) => model.setPath(args),
   "stream/ticks": (model, args) => model.setTicks(args),
   "status.reply": (model, args) => model.setStatus(args),
   "version.reply": (model, args) => model.setVersion(args),

@@ -110,7 +110,7 @@ export class Plots {
       series: [{}, ...spec.colours.map((name) => ({ stroke: colour(name), width: 1.25, points: { show: false } }))],
       hooks: { draw: [(plot) => drawLimit(plot, spec.limit?.() ?? NaN, colour("bad"))] },
     };
-    return new uPlot(options, [[], ...spec.columns.map(() => [])], place);
+    return onProcessor(() => new uPlot(options, [[], ...spec.columns.map(() => [])], place));
   }
 
   /** Draws what has come since. */
@@ -126,6 +126,23 @@ export class Plots {
       const shown = column === "late" ? this.ticks.peak(column, rate) : this.ticks.newest(column);
       say(value, `${digits(shown * spec.factor)}${column === "late" ? " worst of 1 s" : ""}`);
     }
+  }
+}
+
+/**
+ * Makes canvases that the processor draws. Those of the graphics processor wait for the scene in three dimensions, and
+ * the whole page with them: up to a second where that is drawn in software, and Stop would wait as long.
+ */
+function onProcessor<T>(make: () => T): T {
+  const prototype = HTMLCanvasElement.prototype as { getContext: (kind: string, options?: object) => unknown };
+  const original = prototype.getContext;
+  prototype.getContext = function (kind, options) {
+    return original.call(this, kind, { ...options, willReadFrequently: true });
+  };
+  try {
+    return make();
+  } finally {
+    prototype.getContext = original;
   }
 }
 

@@ -20,6 +20,16 @@ export interface Body {
   shape: Shape;
 }
 
+/** A body that deforms, at rest. */
+export interface SkinShape {
+  name: string;
+  material: string;
+  vertices: number[][];
+  triangles: number[][];
+  /** Stress drawn in the last colour of the scale, Pa. */
+  stress_full_pa: number;
+}
+
 export interface Scene {
   scene: string;
   title: string;
@@ -30,6 +40,9 @@ export interface Scene {
   stable_stiffness: number;
   tool: { shape: Shape };
   bodies: Body[];
+  skins?: SkinShape[];
+  /** There when a recording is played. */
+  replay?: { duration_s: number };
   goals: string[];
 }
 

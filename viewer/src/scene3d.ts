@@ -1,6 +1,7 @@
 // The scene in three dimensions: bodies from scene.json, poses from the stream, forces as arrows.
 //
-// Drawing never takes more than half of the page's time, however slow the machine: Stop must answer at once.
+// Drawing never takes more than half of the page's time, however slow the machine, and a quarter where it is done in
+// software: Stop must answer at once.
 
 import {
   AmbientLight,
@@ -9,8 +10,12 @@ import {
   ConeGeometry,
   CylinderGeometry,
   DirectionalLight,
+  DoubleSide,
   EdgesGeometry,
+  Float32BufferAttribute,
+  FrontSide,
   Group,
+  Line,
   LineBasicMaterial,
   LineSegments,
   Mesh,
@@ -23,10 +28,12 @@ import {
   type Object3D,
 } from "three";
 import { Camera, type View } from "./camera";
+import { Cut } from "./cut";
 import type { Frame } from "./model";
 import { BEHIND_S, Motion, place, turn } from "./motion";
 import type { Pose, Scene, Shape } from "./scene";
 import { geometry } from "./shapes";
+import { SkinMesh, type Scale, type SkinSample } from "./skins";
 
 /** Contacts drawn at once; the daemon may know of more. */
 const CONTACTS = 32;
@@ -36,13 +43,18 @@ const ARROW = 0.9;
 const PLANE = 6;
 /** Forces below this are not drawn, N. */
 const LEAST_N = 0.02;
+/** Pushed back a hair, so that what lies on it is seen and not the two by turns. */
+const BEHIND = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
 /** Drawn after everything else. */
 const ABOVE = 10;
-/** Frames at most this often, ms. */
-const FRAME_MS = 16;
+/**
+ * Frames at most this often, ms, and how many times as long as a frame takes lies between two of them. Where drawing
+ * is done in software it takes the processors that the page, and perhaps the daemon, need: Stop comes first.
+ */
+const PACE = { fast: { frame: 16, share: 2 }, software: { frame: 120, share: 4 } };
 /** A frame that takes longer is drawn with fewer pixels, down to this many for each of the page's. */
 const SLOW_MS = 60;
-const LEAST_SHARPNESS = 0.5;
+const LEAST_SHARPNESS = 0.6;
 
 /** A force from a point: shaft and head, pointing along z before it is turned. */
 class Arrow extends Group {
@@ -89,22 +101,32 @@ export class Scene3d {
   private readonly force: Arrow;
   private readonly contacts: { dot: Mesh; arrow: Arrow }[];
   private bodies: Object3D[] = [];
+  private skins: SkinMesh[] = [];
+  private readonly needle = new Line(new BufferGeometry(), new LineBasicMaterial({ depthTest: false }));
+  private readonly cut: Cut;
+  private stress: Scale = [];
   private tool: Object3D = new Group();
   private handle: Object3D = new Group();
   private forceLimit = 1;
   /** False until the first sample of a scene: only then it is known where things are. */
   private framed = false;
   private drawnAt = -Infinity;
+  /** False when the picture is not as large as its frame. */
+  private fits = false;
   /** Time from the start of a frame until the machine has drawn it, ms, smoothed. */
   private cost = 0;
   /** Passed when the frame at hand is drawn; software drawing goes on long after `render` has returned. */
   private fence: WebGLSync | null = null;
-  private sharpness = Math.min(devicePixelRatio, 2);
+  private sharpness: number;
 
   private constructor(
     private readonly renderer: WebGLRenderer,
     private readonly frame: HTMLElement,
+    private readonly pace: { frame: number; share: number },
   ) {
+    // Asking for errors waits for the graphics; what can go wrong here shows in the tests.
+    renderer.debug.checkShaderErrors = false;
+    this.sharpness = pace === PACE.software ? LEAST_SHARPNESS : Math.min(devicePixelRatio, 2);
     this.camera = new Camera(renderer.domElement);
     const solid = (roughness: number) => new MeshStandardMaterial({ roughness, metalness: 0.05 });
     // Forces are seen through everything: they begin inside the tool and the wall.
@@ -114,9 +136,11 @@ export class Scene3d {
     this.materials = {
       body: solid(0.7),
       fixed: solid(0.9),
+      ground: new MeshStandardMaterial({ roughness: 0.9, metalness: 0.05, ...BEHIND }),
       open: clear(0.42),
       tool: solid(0.45),
       handle: clear(0.28),
+      skin: new MeshStandardMaterial({ roughness: 0.6, vertexColors: true, side: DoubleSide }),
       push: above(),
       touch: above(),
     };
@@ -132,10 +156,13 @@ export class Scene3d {
       this.world.add(dot, arrow);
       return { dot, arrow };
     });
+    this.needle.renderOrder = ABOVE;
+    this.needle.visible = false;
+    this.world.add(this.needle);
+    this.cut = new Cut((on) => this.clip(on));
     this.dress();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.dress());
-    new ResizeObserver(() => this.resize()).observe(frame);
-    this.resize();
+    new ResizeObserver(() => (this.fits = false)).observe(frame);
   }
 
   /** A view in that element; nothing when the browser cannot draw in three dimensions. */
@@ -155,7 +182,7 @@ export class Scene3d {
     );
     frame.prepend(canvas);
     try {
-      return new Scene3d(new WebGLRenderer({ canvas, context }), frame);
+      return new Scene3d(new WebGLRenderer({ canvas, context }), frame, fast === null ? PACE.software : PACE.fast);
     } catch {
       canvas.remove();
       return undefined;
@@ -169,7 +196,35 @@ export class Scene3d {
 
   /** Takes the size of the scene as it is now; planes have none. */
   private measure(): void {
-    this.camera.measure([...this.bodies.filter((body) => !isPlane(body)), this.tool]);
+    this.camera.measure([...this.bodies.filter((body) => !isPlane(body)), ...this.skins, this.tool]);
+  }
+
+  /** What of the scene is cut: its bodies. The tool, the hand and the forces stay whole. */
+  private clip(on: boolean): void {
+    this.renderer.localClippingEnabled = on;
+    const cut = ["body", "fixed", "ground", "open", "skin"].map((name) => this.material(name));
+    for (const material of [...cut, this.lines]) {
+      material.clippingPlanes = on ? [this.cut.plane] : null;
+    }
+    for (const name of ["body", "fixed", "ground"]) {
+      // One looks into what is cut, at the inner side of its far walls.
+      this.material(name).side = on ? DoubleSide : FrontSide;
+      this.material(name).needsUpdate = true;
+    }
+  }
+
+  addSkin(sample: SkinSample): void {
+    this.skins[sample.skin]?.take(sample);
+  }
+
+  /** The path of a needle; no points, no needle. */
+  setPath(points: number[]): void {
+    this.needle.visible = points.length >= 6;
+    if (this.needle.visible) {
+      this.needle.geometry.dispose();
+      this.needle.geometry = new BufferGeometry();
+      this.needle.geometry.setAttribute("position", new Float32BufferAttribute(points, 3));
+    }
   }
 
   add(frame: Frame): void {
@@ -179,7 +234,7 @@ export class Scene3d {
   /** Builds the bodies anew. */
   load(scene: Scene): void {
     this.motion.clear();
-    for (const old of [...this.bodies, this.tool, this.handle]) {
+    for (const old of [...this.bodies, ...this.skins, this.tool, this.handle]) {
       this.world.remove(old);
       old.traverse((part) => {
         if (part instanceof Mesh || part instanceof LineSegments) {
@@ -194,16 +249,19 @@ export class Scene3d {
     const solids = scene.bodies.map((body) =>
       body.shape.kind === "half_space" ? undefined : this.body(body.shape, body.fixed, 0),
     );
-    this.camera.measure([...solids.filter((solid) => solid !== undefined), this.tool]);
+    this.skins = (scene.skins ?? []).map((skin) => new SkinMesh(skin, this.material("skin")));
+    this.needle.visible = false;
+    this.camera.measure([...solids.filter((solid) => solid !== undefined), ...this.skins, this.tool]);
     const extent = PLANE * this.camera.radius;
     this.bodies = scene.bodies.map((body, k) => solids[k] ?? this.body(body.shape, body.fixed, extent));
-    this.world.add(...this.bodies, this.tool, this.handle);
+    this.world.add(...this.bodies, ...this.skins, this.tool, this.handle);
     this.framed = false;
   }
 
   private body(shape: Shape, fixed: boolean, extent: number): Object3D {
     // One looks into a bore from outside: its block is see-through.
-    return this.solid(shape, shape.kind === "bore" ? "open" : fixed ? "fixed" : "body", extent);
+    const kinds: Record<string, string> = { bore: "open", half_space: "ground" };
+    return this.solid(shape, kinds[shape.kind] ?? (fixed ? "fixed" : "body"), extent);
   }
 
   private material(name: string): MeshStandardMaterial {
@@ -240,13 +298,18 @@ export class Scene3d {
     const colour = palette();
     this.world.background = colour("space");
     this.lines.color = colour("quiet");
-    for (const name of ["body", "fixed", "tool", "handle", "push", "touch"]) {
+    for (const name of ["body", "fixed", "ground", "tool", "handle", "push", "touch"]) {
       this.material(name).color = colour(name);
     }
     this.material("open").color = colour("body");
+    (this.needle.material as LineBasicMaterial).color = colour("needle");
+    this.stress = ["none", "some", "full"].map((name) => colour(`stress-${name}`));
+    this.skins.forEach((skin) => skin.repaint());
   }
 
-  private resize(): void {
+  /** Takes the size of the frame. An emptied picture is drawn in the same turn: until then the one before is shown. */
+  private fit(): void {
+    this.fits = true;
     const { clientWidth: width, clientHeight: height } = this.frame;
     if (width > 0 && height > 0) {
       this.renderer.setPixelRatio(this.sharpness);
@@ -262,11 +325,16 @@ export class Scene3d {
       return;
     }
     this.drawnAt = now;
+    if (!this.fits) {
+      this.fit();
+    }
     const frame = this.motion.at(daemonTime - BEHIND_S);
     if (frame !== undefined) {
       this.pose(frame);
     }
+    this.skins.forEach((skin) => skin.show(daemonTime - BEHIND_S, this.stress));
     this.camera.update(this.tool.position);
+    this.cut.lay(this.camera.middle, this.camera.radius);
     this.renderer.render(this.world, this.camera.camera);
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
     this.fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
@@ -286,10 +354,10 @@ export class Scene3d {
       if (this.cost > SLOW_MS && this.sharpness > LEAST_SHARPNESS) {
         this.sharpness = Math.max(LEAST_SHARPNESS, 0.75 * this.sharpness);
         this.cost *= 0.6;
-        this.resize();
+        this.fits = false;
       }
     }
-    return now - this.drawnAt >= Math.max(FRAME_MS, 2 * this.cost) - 2;
+    return !this.fits || now - this.drawnAt >= Math.max(this.pace.frame, this.pace.share * this.cost) - 2;
   }
 
   private pose(frame: Frame): void {

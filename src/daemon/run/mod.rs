@@ -70,6 +70,8 @@ pub struct RunOptions {
     pub viewer_port: Option<u16>,
     /// Run also without real-time rights.
     pub allow_no_rt: bool,
+    /// Record from the first tick on, with this word in the name of the file if it is not empty.
+    pub record: Option<String>,
 }
 
 impl RunOptions {

@@ -8,7 +8,8 @@ use crate::control::prometheus::RecorderMetrics;
 use crate::daemon::tape;
 use crate::haptic::TickRecord;
 use crate::record::{Provenance, RecordError, RecordFigures, RecordLimits, RecordOptions, Recorder, Timing};
-use crate::shared::SceneView;
+use crate::shared::{Order, SceneView, StepInput};
+use crate::sim::MaterialOrder;
 use serde_json::json;
 use std::path::Path;
 
@@ -63,6 +64,25 @@ impl Recording {
             self.seen = view.stamp.sequence;
             self.recorder.iter_mut().for_each(|recorder| recorder.view(view));
         }
+    }
+
+    /// What steps of the simulation depended on.
+    pub(super) fn steps(&mut self, steps: impl Iterator<Item = StepInput>) {
+        // Taken out of their ring whether there is a recording or not.
+        let steps: Vec<StepInput> = steps.collect();
+        self.recorder.iter_mut().for_each(|recorder| recorder.steps(steps.clone()));
+    }
+
+    /// Orders, each with the tick that answered it.
+    pub(super) fn orders(&mut self, orders: Vec<(u64, Order)>) {
+        self.recorder.iter_mut().for_each(|recorder| recorder.orders(orders.clone()));
+    }
+
+    /// Friction and restitution that the simulation was told to use.
+    pub(super) fn materials(&mut self, order: &MaterialOrder) {
+        let values: Vec<[f64; 2]> = order.values[..order.count].iter().map(|(a, b)| [*a, *b]).collect();
+        let event = json!({ "kind": "materials", "sequence": order.sequence, "values": values });
+        self.recorder.iter_mut().for_each(|recorder| recorder.event(&event.to_string()));
     }
 
     /// What happened, if it belongs into a recording.

@@ -12,10 +12,13 @@ use crate::files::{Look, Report};
 use crate::haptic::{
     Desk, HapticError, HapticFigures, HapticModel, HapticSetup, HapticThread, ParameterRange, TickRecord, Trip, orders,
 };
+use crate::math::Pose;
 use crate::mechanism::MechanismSnapshot;
 use crate::scene::{self, Built, SceneSpec};
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{LatestReader, LatestWriter, RingReader, SceneView, ToolSample, latest, ring};
+use crate::shared::{
+    LatestReader, LatestWriter, RingReader, SceneView, SkinReader, StepInput, ToolSample, latest, ring, skins,
+};
 use crate::sim::thread::{HandLinks, SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::path::PathBuf;
@@ -84,6 +87,10 @@ pub(super) struct Rig {
     pub(super) records: RingReader<TickRecord>,
     /// The simulation as it stands.
     pub(super) status: LatestReader<SimStatus>,
+    /// Bodies that deform.
+    pub(super) skins: SkinReader,
+    /// What each step of the simulation depended on.
+    pub(super) steps: RingReader<StepInput>,
     /// The simulated operator as it stands.
     pub(super) reports: LatestReader<OperatorReport>,
     /// Tells the simulated operator to work or to rest.
@@ -125,14 +132,15 @@ impl Plan {
     }
 
     fn start(&self, built: Built, device: DeviceSpec, scene: &SceneSpec, device_text: String) -> Result<Rig, Failure> {
-        let skill = self.skill.unwrap_or(built.skill);
-        let seed = self.seed.unwrap_or(built.seed);
+        let (skill, seed) = (self.skill.unwrap_or(built.skill), self.seed.unwrap_or(built.seed));
         let range = ParameterRange::of(&built.haptic, &device);
         let operator = Operator::new(skill, built.script, built.mapping);
         let (snapshot_writer, snapshots) = latest(MechanismSnapshot::empty());
         let (tool_writer, tool) = latest(ToolSample::at_rest(built.haptic.tool.start));
         let (operator_view, screen) = latest(SceneView::empty());
         let (status_writer, status) = latest(SimStatus::empty());
+        let (skin_writer, skin_reader) = skins(&built.skins);
+        let (step_writer, steps) = ring(RECORDS);
         let (record_writer, records) = ring(RECORDS);
         let (operator_writer, operator_orders) = latest(OperatorOrder { works: false });
         let materials = MaterialOrder::of(&built.sim, 0);
@@ -142,10 +150,8 @@ impl Plan {
         let (device, reports): (Box<dyn Device>, _) = match &line {
             Some(line) => (Box::new(device::attach(line, device)), latest(OperatorReport::of_person()).1),
             None => {
-                let (report_writer, reports) = latest(operator.report());
-                let simulated = SimulatedDevice::at(device, operator, seed, built.handle_start);
-                let simulated = simulated.watching(screen).reporting(report_writer).operated_by(operator_orders);
-                (Box::new(simulated.stalling(&std::env::var(STALL_AFTER).unwrap_or_default())), reports)
+                let (simulated, reports) = simulate(device, operator, (seed, built.handle_start), operator_orders);
+                (Box::new(simulated.watching(screen)), reports)
             }
         };
         let haptic = HapticThread::spawn(HapticSetup {
@@ -160,10 +166,15 @@ impl Plan {
             allow_no_rt: self.allow_no_rt,
             born_tripped: self.born_tripped,
         })?;
-        let data = SimData::with_threads(&built.sim)?;
         let hand = HandLinks { tool, snapshots: snapshot_writer, operator_view };
-        let links = SimLinks { hands: vec![hand], materials: material_orders, status: status_writer };
-        let sim = SimThread::spawn(built.sim.clone(), data, links)?;
+        let links = SimLinks {
+            hands: vec![hand],
+            materials: material_orders,
+            skins: skin_writer,
+            steps: step_writer,
+            status: status_writer,
+        };
+        let sim = SimThread::spawn(built.sim.clone(), SimData::with_threads(&built.sim)?, links)?;
         Ok(Rig {
             scene: short_name(&self.scene),
             title: scene.title.clone(),
@@ -180,6 +191,8 @@ impl Plan {
             desk,
             records,
             status,
+            skins: skin_reader,
+            steps,
             reports,
             operator: operator_writer,
             materials,
@@ -208,6 +221,18 @@ impl Rig {
         }
         figures
     }
+}
+
+/// The simulated device in an operator's hand, and what the operator says of itself.
+fn simulate(
+    device: DeviceSpec,
+    operator: Operator,
+    (seed, start): (u64, Pose),
+    orders: LatestReader<OperatorOrder>,
+) -> (SimulatedDevice, LatestReader<OperatorReport>) {
+    let (writer, reports) = latest(operator.report());
+    let simulated = SimulatedDevice::at(device, operator, seed, start).reporting(writer).operated_by(orders);
+    (simulated.stalling(&std::env::var(STALL_AFTER).unwrap_or_default()), reports)
 }
 
 fn log_warnings(report: &Report) {

@@ -48,7 +48,10 @@ pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
         other => other,
     })?;
     let state_dir = state_dir::of(&config);
-    let plant = Supervisor::new(plan, rig, state_dir);
+    let mut plant = Supervisor::new(plan, rig, state_dir);
+    if let Some(name) = &options.record {
+        plant.record_from_the_start(name)?;
+    }
     tracing::info!("hapticd {}: {}", env!("CARGO_PKG_VERSION"), plant.description());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Usage(format!("the system gave no event loop: {error}")))?;

@@ -25,7 +25,7 @@ use crate::haptic::{HapticError, HapticFigures, Heartbeat, TickRecord, Touches};
 use crate::record::Recorder;
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::SystemClock;
-use crate::shared::{Answer, Clock as _, MonoNs};
+use crate::shared::{Answer, Clock as _, MonoNs, Order};
 use crate::sim::thread::SimStatus;
 use serde_json::Value as Json;
 use std::path::PathBuf;
@@ -218,6 +218,7 @@ impl Supervisor {
         let mut batch = std::mem::take(&mut self.batch);
         batch.extend(self.rig.records.drain());
         self.sim = *self.rig.status.read();
+        self.rig.skins.read();
         self.touches = *self.rig.haptic.touches();
         let view = self.sim.view;
         let mut complete = Vec::new();
@@ -238,6 +239,7 @@ impl Supervisor {
             self.newest = Some(*record);
         }
         self.recording.ticks(&batch, &view);
+        self.recording.steps(self.rig.steps.drain());
         batch.clear();
         self.batch = batch;
         complete.into_iter().for_each(|capture| self.keep(capture));
@@ -294,8 +296,9 @@ impl Supervisor {
 
     /// Takes in answers of the haptic thread and echoes of the simulation.
     fn hear(&mut self, now: MonoNs) {
-        let answers: Vec<Answer> = self.rig.desk.answers().collect();
-        for answer in answers {
+        let settled: Vec<(Answer, Order)> = self.rig.desk.settled().collect();
+        self.recording.orders(settled.iter().map(|(answer, order)| (answer.tick, *order)).collect());
+        for (answer, _) in settled {
             let Some(request) = self.requests.answered(answer.sequence) else { continue };
             match answer.outcome {
                 Ok(()) => self.proceed(request.ticket, request.purpose, request.sets, now),

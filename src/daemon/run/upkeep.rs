@@ -10,10 +10,10 @@ use super::settings;
 use super::supervisor::Supervisor;
 use super::trips::Reason;
 use crate::control::plant::{Code, News, Refused, Setting, Ticket, Value};
-use crate::daemon::tape;
+use crate::daemon::{Failure, tape};
 use crate::device::operator::{OperatorOrder, Skill};
 use crate::files::Look;
-use crate::record::RecordSummary;
+use crate::record::{RecordSummary, Recorder};
 use crate::shared::MonoNs;
 use crate::shared::lifecycle::State;
 
@@ -35,6 +35,22 @@ impl Supervisor {
         plan.line.clone_from(&self.rig.line);
         plan.born_tripped = self.newest.filter(|_| mends).and_then(|record| record.cause);
         self.errands.build(Building { ticket, plan });
+        Ok(())
+    }
+
+    /// Begins to record before the first tick has been taken out of its ring, so that none is missing. Waits for the disk.
+    ///
+    /// # Errors
+    /// When there is no place for it.
+    pub(super) fn record_from_the_start(&mut self, name: &str) -> Result<(), Failure> {
+        let Some(directory) = &self.state_dir else {
+            let text = "no place for a recording: name [paths] state in the configuration, or leave out --record";
+            return Err(Failure::Usage(text.into()));
+        };
+        let name = Some(name.to_owned()).filter(|name| !name.is_empty());
+        let recorder = Recorder::start(recording::options(&self.rig, directory, name))?;
+        tracing::info!("recording to {}", recorder.figures().path.display());
+        self.recording.begin(recorder);
         Ok(())
     }
 
@@ -192,6 +208,7 @@ impl Supervisor {
         }
         order.sequence += 1;
         self.rig.materials = order;
+        self.recording.materials(&order);
         self.rig.material_writer.publish(order);
         Some(order.sequence)
     }

@@ -234,6 +234,7 @@ impl Digest {
                     _ => {}
                 }
             }
+            Entry::Step(_) | Entry::Order(..) | Entry::Places(_) => {}
         }
     }
 

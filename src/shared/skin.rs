@@ -1,0 +1,149 @@
+//! What can be seen of bodies that deform: their skins, and the path of a needle.
+//!
+//! Thread: written by simulation, read by control. Never by haptic: skins are as large as their meshes and live on the heap.
+//!
+//! The triangles of a skin and its points at rest are told once, in a [`SkinModel`] of the scene; from then on its points
+//! move, and a [`SkinFrame`] says where they are. The cell between the two threads is wait-free and has room for a frame of
+//! every skin from the start, so that a frame is filled in place and nothing is allocated for it.
+
+use super::{MonoNs, NS_PER_S, Stamp};
+
+/// Most frames a second; more than a screen shows is wasted.
+pub const SKIN_HZ: u64 = 30;
+
+/// What does not change of a skin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkinModel {
+    /// Name of the body, as in the scene.
+    pub name: String,
+    /// Name of its material.
+    pub material: String,
+    /// Points at rest, m, in the scene's frame.
+    pub points: Vec<[f32; 3]>,
+    /// Corners of its triangles, by number of the point, anticlockwise from outside.
+    pub triangles: Vec<[u32; 3]>,
+    /// Stress that is drawn in the last colour of the scale, Pa.
+    pub stress_full_pa: f32,
+}
+
+/// One skin at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Skin {
+    /// Where the points are, m, in the scene's frame; as many as the model has.
+    pub points: Vec<[f32; 3]>,
+    /// Stress at each point (von Mises), Pa.
+    pub stress_pa: Vec<f32>,
+}
+
+/// All skins of a scene at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SkinFrame {
+    /// Step it was true at; sequence zero when nothing has been shown yet.
+    pub stamp: Stamp,
+    /// The skins in the order of the scene's [`SkinModel`]s.
+    pub skins: Vec<Skin>,
+    /// Path of a needle through the scene, m, from its entry to its tip; empty without one.
+    pub path: Vec<[f32; 3]>,
+}
+
+/// Most points of a path.
+pub const MAX_PATH: usize = 256;
+
+/// Writing end of the cell, for the simulation.
+pub struct SkinWriter {
+    cell: triple_buffer::Input<SkinFrame>,
+    last: Option<MonoNs>,
+    bare: bool,
+}
+
+/// Reading end of the cell, for whoever draws.
+pub struct SkinReader(triple_buffer::Output<SkinFrame>);
+
+/// A cell for the skins of a scene, holding them at rest and never stamped.
+#[must_use]
+pub fn skins(models: &[SkinModel]) -> (SkinWriter, SkinReader) {
+    let at_rest = |model: &SkinModel| Skin { points: model.points.clone(), stress_pa: vec![0.0; model.points.len()] };
+    let frame = SkinFrame {
+        stamp: Stamp::default(),
+        skins: models.iter().map(at_rest).collect(),
+        path: Vec::with_capacity(MAX_PATH),
+    };
+    let (cell, reader) = triple_buffer::TripleBuffer::new(&frame).split();
+    (SkinWriter { cell, last: None, bare: models.is_empty() }, SkinReader(reader))
+}
+
+impl SkinWriter {
+    /// Publishes a frame if there is anything to show and it is time for the next: `fill` is then called once with the skins
+    /// and the path of some older frame, which it overwrites. Points of the path beyond [`MAX_PATH`] are dropped.
+    pub fn publish(&mut self, stamp: Stamp, fill: impl FnOnce(&mut [Skin], &mut Vec<[f32; 3]>)) {
+        let early = self.last.is_some_and(|last| stamp.at.since(last) < NS_PER_S / SKIN_HZ);
+        if self.bare || early {
+            return;
+        }
+        self.last = Some(stamp.at);
+        let frame = self.cell.input_buffer_mut();
+        frame.stamp = stamp;
+        fill(&mut frame.skins, &mut frame.path);
+        frame.path.truncate(MAX_PATH);
+        self.cell.publish();
+    }
+}
+
+impl SkinReader {
+    /// The newest whole frame.
+    pub fn read(&mut self) -> &SkinFrame {
+        self.0.read()
+    }
+
+    /// The frame that [`Self::read`] gave last.
+    #[must_use]
+    pub fn current(&self) -> &SkinFrame {
+        self.0.output_buffer()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet() -> SkinModel {
+        SkinModel {
+            name: "sheet".into(),
+            material: "tissue".into(),
+            points: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+            triangles: vec![[0, 1, 2]],
+            stress_full_pa: 1e4,
+        }
+    }
+
+    fn at(sequence: u64, ms: u64) -> Stamp {
+        Stamp { sequence, at: MonoNs(ms * 1_000_000) }
+    }
+
+    #[test]
+    fn frames_are_filled_in_place_and_no_more_often_than_a_screen_shows() {
+        let (mut writer, mut reader) = skins(&[sheet()]);
+        assert_eq!((reader.read().stamp.sequence, reader.current().skins.len()), (0, 1));
+        let mut filled = Vec::new();
+        for ms in 0..100 {
+            writer.publish(at(ms + 1, ms), |skins, path| {
+                filled.push(ms);
+                skins[0].points[2][2] = ms as f32;
+                skins[0].stress_pa[1] = 5.0;
+                path.clear();
+                path.extend((0..2 * MAX_PATH).map(|n| [n as f32; 3]));
+            });
+        }
+        assert_eq!(filled, [0, 34, 68]);
+        let frame = reader.read();
+        assert_eq!((frame.stamp, frame.skins[0].points[2][2], frame.path.len()), (at(69, 68), 68.0, MAX_PATH));
+    }
+
+    #[test]
+    fn a_scene_without_skins_shows_none() {
+        let (mut writer, mut reader) = skins(&[]);
+        let mut filled = false;
+        writer.publish(at(1, 1), |_, _| filled = true);
+        assert!(!filled && reader.read().stamp.sequence == 0);
+    }
+}

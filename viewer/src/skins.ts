@@ -1,0 +1,130 @@
+// Bodies that deform: points as they come over the wire, between two samples, with stress as colour.
+
+import { BufferAttribute, BufferGeometry, Color, Mesh, type Material } from "three";
+import type { SkinShape } from "./scene";
+
+/** Numbers of one point on the wire: x y z, stress. */
+export const POINT = 4;
+/** No skin has more points; a packet that says so is not believed. */
+const MOST_POINTS = 1 << 20;
+/** Samples kept of a skin. */
+const KEPT = 4;
+
+/** All points of one skin at one moment. */
+export interface SkinSample {
+  skin: number;
+  /** Seconds on the daemon's clock. */
+  time: number;
+  /** x y z and stress of each point. */
+  values: Float32Array;
+}
+
+/** Puts the packets of a sample together; what does not fit is dropped. */
+export class SkinPackets {
+  private open = new Map<number, { time: number; seen: number; values: Float32Array }>();
+
+  add(time: number, skin: number, first: number, whole: number, values: Float32Array): SkinSample | undefined {
+    const count = values.length / POINT;
+    const fits = [skin, first, whole, count].every((number) => Number.isInteger(number) && number >= 0);
+    if (!fits || whole > MOST_POINTS || first + count > whole || !values.every(Number.isFinite)) {
+      return undefined;
+    }
+    let sample = this.open.get(skin);
+    if (sample === undefined || sample.time !== time || sample.values.length !== whole * POINT) {
+      sample = { time, seen: 0, values: new Float32Array(whole * POINT) };
+      this.open.set(skin, sample);
+    }
+    sample.values.set(values, first * POINT);
+    sample.seen += count;
+    if (sample.seen < whole) {
+      return undefined;
+    }
+    this.open.delete(skin);
+    return { skin, time, values: sample.values };
+  }
+}
+
+/** Colours of the scale of stress, from none to full. */
+export type Scale = Color[];
+
+/** The colour of a share of full stress. */
+export function shade(scale: Scale, share: number, into: Color): Color {
+  const place = Math.min(1, Math.max(0, share)) * (scale.length - 1);
+  const below = Math.min(Math.floor(place), scale.length - 2);
+  const [from, to] = [scale[below], scale[below + 1]];
+  return from === undefined || to === undefined ? into : into.lerpColors(from, to, place - below);
+}
+
+/** One skin on screen. */
+export class SkinMesh extends Mesh<BufferGeometry, Material> {
+  private samples: SkinSample[] = [];
+  private shown = "";
+
+  constructor(
+    private readonly shape: SkinShape,
+    material: Material,
+  ) {
+    super(new BufferGeometry(), material);
+    this.geometry.setAttribute("position", new BufferAttribute(new Float32Array(shape.vertices.flat()), 3));
+    this.geometry.setAttribute("color", new BufferAttribute(new Float32Array(3 * shape.vertices.length), 3));
+    this.geometry.setIndex(shape.triangles.flat());
+    this.geometry.computeVertexNormals();
+    this.frustumCulled = false;
+  }
+
+  take(sample: SkinSample): void {
+    if (sample.values.length !== POINT * this.shape.vertices.length) {
+      return;
+    }
+    const newest = this.samples.at(-1);
+    if (newest !== undefined && sample.time < newest.time) {
+      this.samples = [];
+    }
+    this.samples.push(sample);
+    this.samples.splice(0, this.samples.length - KEPT);
+  }
+
+  /** Moves the points to where they were at a time on the daemon's clock; never guessed beyond the newest sample. */
+  show(time: number, scale: Scale): void {
+    const after = this.samples.findIndex((sample) => sample.time > time);
+    const later = this.samples[after] ?? this.samples.at(-1);
+    const earlier = this.samples[after - 1] ?? later;
+    if (later === undefined || earlier === undefined) {
+      this.paint(undefined, scale);
+      return;
+    }
+    const span = later.time - earlier.time;
+    const share = span > 0 ? (time - earlier.time) / span : 0;
+    const [a, b] = [earlier.values, later.values];
+    const key = `${earlier.time} ${later.time} ${share}`;
+    if (key === this.shown) {
+      return;
+    }
+    this.shown = key;
+    const values = share === 0 ? a : a.map((value, k) => value + share * ((b[k] ?? value) - value));
+    const position = this.geometry.getAttribute("position");
+    for (let k = 0; k < position.count; k++) {
+      position.setXYZ(k, values[POINT * k] ?? 0, values[POINT * k + 1] ?? 0, values[POINT * k + 2] ?? 0);
+    }
+    position.needsUpdate = true;
+    this.geometry.computeVertexNormals();
+    this.geometry.computeBoundingSphere();
+    this.paint(values, scale);
+  }
+
+  /** Colours the points by their stress; without a sample there is none. */
+  private paint(values: Float32Array | undefined, scale: Scale): void {
+    const colour = new Color();
+    const paint = this.geometry.getAttribute("color");
+    for (let k = 0; k < paint.count; k++) {
+      shade(scale, (values?.[POINT * k + 3] ?? 0) / this.shape.stress_full_pa, colour);
+      paint.setXYZ(k, colour.r, colour.g, colour.b);
+    }
+    paint.needsUpdate = true;
+  }
+
+  /** Paints anew with the next frame: the colours of the page have changed. */
+  repaint(): void {
+    this.shown = "";
+  }
+}
