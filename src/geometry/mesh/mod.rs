@@ -27,6 +27,7 @@ mod unit;
 mod validate;
 mod weld;
 
+pub(super) use polygon::triangulate;
 pub use bvh::{Bvh, Nearest};
 pub use nearest::Part;
 pub use obj::{read_obj, write_obj};
