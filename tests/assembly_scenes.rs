@@ -196,7 +196,7 @@ fn restless(scene: &SceneSpec, seconds: f64, seed: u64, pitch: f64, on_below: f6
     let spec = open_device("simulated-6dof").expect("it is shipped").value;
     let built = build(scene, &spec).expect("they go together");
     let device = Restless::new(spec, &built, seed);
-    let (tool, fixed) = (built.sim.tool.clone(), built.sim.bodies.last().expect("there is one").clone());
+    let (tool, fixed) = (built.sim.tools[0].clone(), built.sim.bodies.last().expect("there is one").clone());
     let pose_fixed = fixed.start * fixed.pose_body_shape;
     let mut rig = Lockstep::new(built.haptic, built.sim.clone(), device, None).expect("it is sound");
     rig.desk.enable();

@@ -80,7 +80,7 @@ fn check_built(built: &scene::Built, device: &DeviceSpec) {
     assert!(haptic.limits.force.angular <= device.limits.force.angular);
     assert!(haptic.limits.power_w <= device.limits.power_w && haptic.policy.ramp_s >= 0.1);
     assert!(sim.bodies.len() < MAX_BODIES && sim.margin_m > 0.0 && (30.0..=1000.0).contains(&sim.rate_hz));
-    assert!(pose_is_sound(&sim.tool.start) && pose_is_sound(&built.handle_start));
+    assert!(sim.tools.iter().all(|tool| pose_is_sound(&tool.start)) && pose_is_sound(&built.handle_start));
     for body in &sim.bodies {
         assert!(pose_is_sound(&body.start) && body.material < sim.materials.len() && body.shape.check().is_ok());
     }

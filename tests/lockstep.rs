@@ -27,7 +27,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
             material: 0,
             start: Pose::identity(),
         }],
-        tool: ToolBody {
+        tools: vec![ToolBody {
             shape: Shape::Sphere(Sphere { radius: 0.005 }),
             field: None,
             pose_tool_shape: Pose::identity(),
@@ -35,7 +35,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
             material: 0,
             rotation_locked: true,
             start,
-        },
+        }],
         materials: vec![Material { name: "wood".into(), friction: 0.3, restitution: 0.0 }],
         gravity: Vec3::new(0.0, 0.0, -9.81),
         rate_hz: 60.0,

@@ -71,7 +71,7 @@ impl Rig {
         }
         let sim_model = SimModel {
             bodies,
-            tool: ToolBody {
+            tools: vec![ToolBody {
                 shape: Shape::Sphere(Sphere { radius: RADIUS }),
                 field: None,
                 pose_tool_shape: Pose::identity(),
@@ -79,7 +79,7 @@ impl Rig {
                 material: 0,
                 rotation_locked: true,
                 start: haptic.tool.start,
-            },
+            }],
             materials: vec![Material { name: "wood".into(), friction: FRICTION, restitution: 0.0 }],
             gravity: Vec3::new(0.0, 0.0, -G),
             rate_hz,
@@ -112,7 +112,7 @@ impl Rig {
         let due = ORIGIN.plus((self.steps as f64 * self.sim_model.step_s() * NS_PER_S as f64).round() as u64);
         if now >= due {
             self.sim.next_ends_at(&self.sim_model, now);
-            step(&self.sim_model, &mut self.sim, self.state.tool(), &mut self.coming);
+            step(&self.sim_model, &mut self.sim, &[*self.state.tool()], &mut [&mut *self.coming]);
             self.steps += 1;
             self.coming_at = self.index + self.delay;
         }

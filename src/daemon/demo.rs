@@ -20,7 +20,7 @@ use crate::record::{self, Provenance};
 use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{LatestReader, MonoNs, RingReader, SceneView, latest, ring};
-use crate::sim::thread::{SimLinks, SimStatus, SimThread};
+use crate::sim::thread::{HandLinks, SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -482,7 +482,8 @@ fn live(
     let is_realtime = haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
     let (_, materials) = latest(MaterialOrder::none());
-    let links = SimLinks { tool, materials, snapshots: snapshot_writer, operator_view, status: status_writer };
+    let hand = HandLinks { tool, snapshots: snapshot_writer, operator_view };
+    let links = SimLinks { hands: vec![hand], materials, status: status_writer };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
     let mut beginning = Beginning::new(&hands, &stage.built.handle_start);
     let mut watch = Watch::new(&stage);

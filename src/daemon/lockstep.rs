@@ -142,7 +142,7 @@ impl<D: Device> Lockstep<D> {
             return None;
         }
         self.sim.next_ends_at(&self.sim_model, now);
-        let report = step(&self.sim_model, &mut self.sim, &self.tool, &mut self.waiting);
+        let report = step(&self.sim_model, &mut self.sim, &[self.tool], &mut [&mut *self.waiting]);
         self.waiting_since = Some(self.index);
         self.steps_made += 1;
         if let Some(view) = &mut self.view {

@@ -5,7 +5,7 @@
 use crate::geometry::Shape;
 use crate::math::Pose;
 use crate::scene::Built;
-use crate::sim::{BodyModel, Motion};
+use crate::sim::{BodyModel, Motion, ToolBody};
 use serde_json::{Value as Json, json};
 
 /// The scene `built` of this name and title on this device; docs/viewer.md says what stands where.
@@ -19,6 +19,7 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
             "shape": shape(&body.shape, &body.pose_body_shape),
         })
     };
+    let tool = |tool: &ToolBody| json!({ "shape": shape(&tool.shape, &tool.pose_tool_shape) });
     let goals: Vec<String> = built.watcher().goals().map(|(goal, _)| goal.name.as_str().to_owned()).collect();
     json!({
         "scene": name,
@@ -31,7 +32,8 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
             "speed_m_per_s": limits.speed.linear,
         },
         "stable_stiffness": limits.stiffness.linear,
-        "tool": { "shape": shape(&built.sim.tool.shape, &built.sim.tool.pose_tool_shape) },
+        "tool": built.sim.tools.first().map(tool),
+        "other_tool": built.sim.tools.get(1).map(tool),
         "bodies": built.sim.bodies.iter().map(body).collect::<Vec<_>>(),
         "goals": goals,
     })

@@ -113,7 +113,7 @@ pub(super) fn line(made: &RecordSummary) -> String {
 #[must_use]
 pub fn looks(sim: &SimModel) -> Vec<Look> {
     let bodies = sim.bodies.iter().map(|body| look(Some(body.name.clone()), &body.shape, body.pose_body_shape));
-    bodies.chain([look(None, &sim.tool.shape, sim.tool.pose_tool_shape)]).collect()
+    bodies.chain(sim.tools.iter().map(|tool| look(None, &tool.shape, tool.pose_tool_shape))).collect()
 }
 
 fn look(body: Option<String>, shape: &Shape, pose_body_shape: Pose) -> Look {

@@ -17,6 +17,9 @@
 //! What the hand feels is what the bodies get: the impulses of the tool on each of them are summed up, and the simulation
 //! moves its own bodies by these sums instead of by a guess of its own at the tool's force. Both therefore agree, at any
 //! rate of the simulation, but for what changes in the geometry of a contact during a step.
+//!
+//! In a scene for two hands the other hand's tool is one of the bodies: its mass, its velocity, and as acceleration what its
+//! hand pulls it with. What is done to it here is not summed up, since its own loop feels it and finds it too.
 
 use crate::math::{Twist, Vec6};
 use crate::mechanism::{MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, Row, RowKind, SceneBody};
@@ -119,7 +122,9 @@ impl LocalBodies {
         }
         for (row, force) in rows.iter().zip(lambda).filter(|(row, _)| row.kind != RowKind::Scene) {
             for (body, jacobian, _) in row.parts() {
-                self.pushes[usize::from(self.bodies[body].index)].impulse += jacobian * (force * period_s);
+                if let Some(push) = self.pushes.get_mut(usize::from(self.bodies[body].index)) {
+                    push.impulse += jacobian * (force * period_s);
+                }
             }
         }
         for push in &mut self.pushes {
@@ -133,7 +138,9 @@ impl LocalBodies {
         for (body, jacobian, side) in row.parts() {
             let body = &mut self.bodies[body];
             body.twist += self.yielding[index][side] * (impulse / (period_s * period_s));
-            self.pushes[usize::from(body.index)].impulse += jacobian * impulse;
+            if let Some(push) = self.pushes.get_mut(usize::from(body.index)) {
+                push.impulse += jacobian * impulse;
+            }
         }
     }
 }

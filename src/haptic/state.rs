@@ -435,7 +435,7 @@ fn couple(model: &HapticModel, state: &mut HapticState, handle: &Handle, tick: &
             let report = state.local.solve(&motion, &model.solver, tick);
             state.proxy.place(handle.pose, handle.twist);
             // Whoever holds the handle brings up what the normal forces take.
-            state.tool.load = report.friction - report.wrench;
+            (state.tool.load, state.tool.pull) = (report.friction - report.wrench, None);
             (report.wrench, report)
         }
     }
@@ -449,7 +449,8 @@ fn proxy_step(
     spring: &SpringDamper,
     tick: &Tick<'_>,
 ) -> (Wrench, LocalReport) {
-    if !state.gate.state().allows_force() && state.gate.gain() == 0.0 {
+    let rendered = state.gate.state().allows_force() || state.gate.gain() > 0.0;
+    if !rendered {
         // Nothing is rendered: the proxy stays with the handle, so that enabling starts without a stretched spring.
         state.proxy.place(handle.pose, handle.twist);
     }
@@ -481,6 +482,7 @@ fn proxy_step(
     }
     let pull = coupling.wrench(&midpoint, tick.period_s);
     state.tool.load = pull + handle.external + report.friction;
+    state.tool.pull = rendered.then_some(pull + handle.external);
     (pull, report)
 }
 
@@ -617,6 +619,7 @@ fn publish(state: &mut HapticState, sample: &HandSample, handle: &Handle, tick: 
         pose_world_tool: *state.proxy.pose(),
         twist_tool: *state.proxy.twist(),
         load: state.tool.load,
+        pull: state.tool.pull,
         pushes: *pushes,
         pushed_s,
         buttons: sample.buttons,

@@ -25,10 +25,10 @@ pub const MAX_SCENE_BODIES: usize = MAX_PUSHED;
 /// Stands for no body in [`Row::bodies`].
 pub const NO_BODY: u8 = u8::MAX;
 
-/// A rigid body of the scene that the tool may push.
+/// A rigid body of the scene that the tool may push, or the tool of the other hand.
 #[derive(Clone, Copy, Debug)]
 pub struct SceneBody {
-    /// Which body of the scene it is.
+    /// Which body of the scene it is; [`NO_BODY`] for the other hand's tool, to which its own hand does what there is to do.
     pub index: u8,
     /// `M⁻¹`.
     pub inverse_mass: Mat6,
@@ -47,7 +47,7 @@ impl SceneBody {
 
     fn is_sound(&self) -> bool {
         let motion = self.twist.abs().sum() + self.acceleration.abs().sum();
-        usize::from(self.index) < MAX_PUSHED
+        (usize::from(self.index) < MAX_PUSHED || self.index == NO_BODY)
             && motion < ROW_MAX
             && self.inverse_mass.abs().sum().is_finite()
             && (0..6).all(|i| self.inverse_mass[(i, i)] >= 0.0)

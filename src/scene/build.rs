@@ -101,7 +101,7 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
     };
     let sim = SimModel {
         bodies,
-        tool: tool.clone(),
+        tools: vec![tool.clone()],
         materials: spec.materials.clone(),
         gravity: spec.gravity,
         rate_hz: spec.simulation_hz,

@@ -14,11 +14,12 @@ use crate::files::{Dimension, Format, LoadError, Loaded, Problem, Report, Table,
 use crate::geometry::Shape;
 use crate::haptic::TRANSPARENT_BANDWIDTH_HZ;
 use crate::math::{Mapping, Pose, Rot, Vec3};
+use crate::shared::MAX_HANDS;
 use crate::sim::Material;
 use std::path::Path;
 
-/// Most bodies besides the tool.
-pub(super) const BODIES_MAX: usize = MAX_BODIES - 1;
+/// Most bodies besides the tools.
+pub(super) const BODIES_MAX: usize = MAX_BODIES - MAX_HANDS;
 /// Most materials; the largest scene uses a tenth.
 const MATERIALS_MAX: usize = 64;
 /// Slowest and fastest simulation, Hz.

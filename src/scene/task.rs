@@ -245,7 +245,7 @@ impl TaskWatcher {
         Self {
             goals: goals.iter().take(MAX_GOALS).map(watch).collect(),
             starts: model.bodies.iter().map(|body| body.start).collect(),
-            tool_start: model.tool.start,
+            tool_start: model.tools.first().map_or_else(Pose::identity, |tool| tool.start),
             up: (-model.gravity).try_normalize(1e-6).unwrap_or(Vec3::z()),
             timeout_s,
             timed_out: false,

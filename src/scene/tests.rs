@@ -470,7 +470,7 @@ fn a_tool_on_a_device_without_rotation_stands_as_written_however_the_base_is_tur
     let spec = scene("virtual_wall", &turned);
     for built in [&three, &six] {
         assert!(built.warnings.is_empty(), "{}", built.warnings);
-        let tool = &built.sim.tool;
+        let tool = &built.sim.tools[0];
         assert!(displacement(&(tool.start * tool.pose_tool_shape), &spec.tool.pose).norm() < 1e-14);
         // The tensor seen from the world is that of the capsule along x, whichever frame the tool has.
         let rotation = tool.start.rotation.to_rotation_matrix();
@@ -478,9 +478,9 @@ fn a_tool_on_a_device_without_rotation_stands_as_written_however_the_base_is_tur
         assert!((world[(1, 1)] - world[(2, 2)]).abs() < 1e-18 && world[(0, 0)] < 0.5 * world[(1, 1)], "{world}");
     }
     // The handle of the one cannot turn, so its rotation must be none; the other's carries the difference.
-    assert!(three.handle_start.rotation.angle() < 1e-15 && three.sim.tool.rotation_locked);
-    assert!(six.handle_start.rotation.angle() > 1.0 && !six.sim.tool.rotation_locked);
-    assert!(displacement(&six.sim.tool.start, &spec.tool.pose).norm() < 1e-14);
+    assert!(three.handle_start.rotation.angle() < 1e-15 && three.sim.tools[0].rotation_locked);
+    assert!(six.handle_start.rotation.angle() > 1.0 && !six.sim.tools[0].rotation_locked);
+    assert!(displacement(&six.sim.tools[0].start, &spec.tool.pose).norm() < 1e-14);
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub use pacer::{Pacer, RateError, Wait};
 pub use pulse::{PULSE_MESSAGE_MAX, Pulse};
 pub use ring::{RingReader, RingWriter, ring};
 pub use time::{Clock, ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
-pub use tool::{MAX_PUSHED, Push, ToolSample};
+pub use tool::{MAX_HANDS, MAX_PUSHED, Push, ToolSample};
 pub use view::{MAX_VIEW_BODIES, SceneView};
 
 /// What may cross a thread boundary: plain data that can be copied and never needs freeing.

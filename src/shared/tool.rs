@@ -8,6 +8,9 @@ use crate::math::{Pose, Twist, Wrench};
 /// Most bodies of a scene the tool can push.
 pub const MAX_PUSHED: usize = 32;
 
+/// Most hands in a scene.
+pub const MAX_HANDS: usize = 2;
+
 /// What the tool has done to one body since the haptic thread began. Sums, so that a reader who misses some samples loses
 /// nothing: it takes differences.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +40,8 @@ pub struct ToolSample {
     pub twist_tool: Twist,
     /// What moves it besides the normal forces of contact: the hand's pull on it and friction.
     pub load: Wrench,
+    /// The hand's pull on it; none for a tool that is where the handle is, so that nothing but the hand moves it.
+    pub pull: Option<Wrench>,
     /// What it has done to each body of the scene, in the order of the scene.
     pub pushes: [Push; MAX_PUSHED],
     /// Time those sums run over, s.
@@ -54,6 +59,7 @@ impl ToolSample {
             pose_world_tool: pose,
             twist_tool: Twist::zeros(),
             load: Wrench::zeros(),
+            pull: None,
             pushes: [Push::none(); MAX_PUSHED],
             pushed_s: 0.0,
             buttons: 0,

@@ -13,8 +13,10 @@ pub const MAX_VIEW_BODIES: usize = 16;
 pub struct SceneView {
     /// Step it was true at; sequence zero when nothing has been shown yet.
     pub stamp: Stamp,
-    /// The tool proxy.
+    /// The tool proxy of the hand that looks; the first hand's for everyone else.
     pub tool: Pose,
+    /// That of the other hand, in a scene for two.
+    pub other_tool: Option<Pose>,
     /// Bodies in the order of the scene; the first `body_count` are meant.
     pub bodies: [Pose; MAX_VIEW_BODIES],
     /// How many bodies are shown.
@@ -28,6 +30,7 @@ impl SceneView {
         Self {
             stamp: Stamp::default(),
             tool: Pose::identity(),
+            other_tool: None,
             bodies: [Pose::identity(); MAX_VIEW_BODIES],
             body_count: 0,
         }
@@ -47,6 +50,13 @@ impl SceneView {
         self.bodies.get(..self.body_count)?.get(index)
     }
 
+    /// The same as the other hand sees it: its own tool first.
+    #[must_use]
+    pub fn from_other_hand(&self) -> Self {
+        let tool = self.other_tool.unwrap_or(self.tool);
+        Self { tool, other_tool: self.other_tool.map(|_| self.tool), ..*self }
+    }
+
     /// True once something has been shown.
     #[must_use]
     pub fn is_lit(&self) -> bool {
@@ -57,6 +67,15 @@ impl SceneView {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_hand_sees_its_own_tool_first() {
+        let alone = SceneView { tool: Pose::translation(1.0, 0.0, 0.0), ..SceneView::empty() };
+        assert_eq!(alone.from_other_hand().tool, alone.tool);
+        let both = SceneView { other_tool: Some(Pose::translation(2.0, 0.0, 0.0)), ..alone };
+        let other = both.from_other_hand();
+        assert_eq!((other.tool.translation.x, other.other_tool), (2.0, Some(alone.tool)));
+    }
 
     #[test]
     fn a_view_shows_sixteen_bodies_and_no_more() {

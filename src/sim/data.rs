@@ -3,7 +3,7 @@
 //! Thread: simulation.
 
 use super::rows::{Bent, Contact};
-use super::{MaterialOrder, Motion, SimModel};
+use super::{MaterialOrder, Motion, SimModel, ToolBody};
 use crate::collision::{Collider, CollisionModel, ModelError, Request, Service};
 use crate::geometry::{Feature, Shape};
 use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
@@ -14,9 +14,6 @@ use crate::shared::{MonoNs, NS_PER_S, SceneView, Stamp, ToolSample};
 
 /// Most contacts of a pair of parts.
 const CONTACTS_OF_PARTS: usize = 12;
-
-/// Index of the tool among the movers; body `i` of the model is mover `i + 1`.
-pub(super) const TOOL: usize = 0;
 
 /// One of the things contacts act between.
 #[derive(Clone, Debug)]
@@ -60,13 +57,18 @@ impl Mover {
         }
     }
 
+    /// A tool at `pose`: nothing in the simulation moves it.
+    pub(super) fn tool(tool: &ToolBody, pose: Pose) -> Self {
+        Self::fixed(tool.shape.clone(), tool.pose_tool_shape, pose)
+    }
+
     /// Forces move it.
     pub(super) fn yields(&self) -> bool {
         self.inverse_mass[(0, 0)] > 0.0
     }
 }
 
-/// Force between two bodies of the scene over the last step. What the tool does is known to the haptic thread.
+/// Force between two bodies of the scene over the last step. What a tool does is known to its haptic thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactForce {
     /// Names the contact from step to step.
@@ -120,9 +122,10 @@ pub struct SimData {
     materials_taken: u64,
     pub(super) service: Service,
     pub(super) request: Request,
-    /// The tool as it was last seen.
-    pub(super) seen: ToolSample,
+    /// The tools as they were last seen.
+    pub(super) seen: Vec<ToolSample>,
     // 1 place
+    /// The tools, then the bodies: body `i` of the model is mover `hands() + i`.
     pub(super) movers: Vec<Mover>,
     pub(super) steps: Vec<Option<RigidStep>>,
     /// Wrench on each body during the coming step, besides gravity and contact.
@@ -132,7 +135,7 @@ pub struct SimData {
     // 6 collide
     /// Between bodies of the scene.
     pub(super) contacts: Vec<Contact>,
-    /// Between the tool and a body of the scene.
+    /// Between a tool and a body of the scene, or two tools.
     pub(super) tool_contacts: Vec<Contact>,
     // 2 assemble, 3 solve
     pub(super) blocks: Vec<Block>,
@@ -178,7 +181,7 @@ impl SimData {
                 Some(RigidBody::new(inertia, gravity, Coriolis::Midpoint, body.start, Twist::zeros()))
             }
         };
-        let mut movers = vec![Mover::fixed(model.tool.shape.clone(), model.tool.pose_tool_shape, model.tool.start)];
+        let mut movers: Vec<Mover> = model.tools.iter().map(|tool| Mover::tool(tool, tool.start)).collect();
         movers
             .extend(model.bodies.iter().map(|body| Mover::fixed(body.shape.clone(), body.pose_body_shape, body.start)));
         let mut data = Self {
@@ -189,7 +192,7 @@ impl SimData {
             forces: Vec::new(),
             materials: model.materials.iter().map(|material| (material.friction, material.restitution)).collect(),
             materials_taken: 0,
-            seen: ToolSample::at_rest(model.tool.start),
+            seen: model.tools.iter().map(|tool| ToolSample::at_rest(tool.start)).collect(),
             service,
             request: Request::new(),
             steps: vec![None; movers.len()],
@@ -206,7 +209,7 @@ impl SimData {
             remembered: Vec::new(),
             workspace: Workspace::default(),
         };
-        data.show(model.tool.start);
+        data.show();
         data
     }
 
@@ -240,10 +243,15 @@ impl SimData {
         ((a.0 * b.0).sqrt(), a.1.max(b.1))
     }
 
+    /// Number of tools.
+    pub(super) fn hands(&self) -> usize {
+        self.seen.len()
+    }
+
     /// Pose of body `index` now.
     #[must_use]
     pub fn pose(&self, index: usize) -> &Pose {
-        self.bodies[index].as_ref().map_or(&self.movers[index + 1].pose, RigidBody::pose)
+        self.bodies[index].as_ref().map_or(&self.movers[self.hands() + index].pose, RigidBody::pose)
     }
 
     /// Pushes body `index` during the next step, and that step alone, with `wrench` (force in the world, torque about the
@@ -267,15 +275,18 @@ impl SimData {
 
     /// True when bodies are not where contacts were last looked for.
     pub(super) fn moved_since_look(&self) -> bool {
-        let moved = self.movers.iter().zip(&self.request.poses).skip(1).any(|(mover, seen)| mover.pose != *seen);
+        let moved =
+            self.movers.iter().zip(&self.request.poses).skip(self.hands()).any(|(mover, seen)| mover.pose != *seen);
         moved || self.request.stamp.sequence == 0
     }
 
     /// Fills the view with the poses of now.
-    pub(super) fn show(&mut self, tool: Pose) {
+    pub(super) fn show(&mut self) {
         self.view = SceneView::empty();
         self.view.stamp = self.stamp;
-        self.view.tool = tool;
+        let mut tools = self.seen.iter().map(|tool| tool.pose_world_tool);
+        self.view.tool = tools.next().unwrap_or_default();
+        self.view.other_tool = tools.next();
         for index in 0..self.bodies.len() {
             let pose = *self.pose(index);
             self.view.show(pose);
@@ -283,32 +294,30 @@ impl SimData {
     }
 }
 
-/// Features of the tool and of every body, each in the frame of its body.
+/// Features of the tools and of every body, each in the frame of its body.
 fn features(model: &SimModel) -> Vec<Vec<Feature>> {
     let of = |shape: &Shape, pose: &Pose| {
         shape.features().as_slice().iter().map(|feature| feature.transformed(pose)).collect()
     };
-    let mut all = vec![of(&model.tool.shape, &model.tool.pose_tool_shape)];
-    all.extend(model.bodies.iter().map(|body| of(&body.shape, &body.pose_body_shape)));
-    all
+    let tools = model.tools.iter().map(|tool| of(&tool.shape, &tool.pose_tool_shape));
+    tools.chain(model.bodies.iter().map(|body| of(&body.shape, &body.pose_body_shape))).collect()
 }
 
 fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
-    let tool = &model.tool;
-    let mut colliders = vec![Collider {
-        body: TOOL as u16,
-        shape: tool.shape.clone(),
-        pose_body_shape: tool.pose_tool_shape,
-        field: tool.field.clone(),
-    }];
-    colliders.extend(model.bodies.iter().enumerate().map(|(index, body)| Collider {
-        body: index as u16 + 1,
-        shape: body.shape.clone(),
-        pose_body_shape: body.pose_body_shape,
-        field: body.field.clone(),
-    }));
-    let is_fixed =
-        |body: u16| usize::from(body) != TOOL && matches!(model.bodies[usize::from(body) - 1].motion, Motion::Fixed);
+    let hands = model.tools.len();
+    let tools = model.tools.iter().map(|tool| (&tool.shape, tool.pose_tool_shape, &tool.field));
+    let bodies = model.bodies.iter().map(|body| (&body.shape, body.pose_body_shape, &body.field));
+    let collider = |(index, (shape, pose_body_shape, field)): (usize, (&Shape, Pose, &Option<_>))| Collider {
+        body: index as u16,
+        shape: shape.clone(),
+        pose_body_shape,
+        field: field.clone(),
+    };
+    let colliders: Vec<Collider> = tools.chain(bodies).enumerate().map(collider).collect();
+    let is_fixed = |mover: u16| {
+        let body = usize::from(mover).checked_sub(hands).and_then(|index| model.bodies.get(index));
+        body.is_some_and(|body| matches!(body.motion, Motion::Fixed))
+    };
     let pairs = CollisionModel::every_pair(&colliders, is_fixed);
     let made = CollisionModel::new(&colliders, pairs, model.margin_m)?;
     Ok(made.reducing(model.reduction, CONTACTS_OF_PARTS))

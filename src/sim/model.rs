@@ -5,7 +5,7 @@
 use crate::collision::Reduction;
 use crate::collision::field::Baked;
 use crate::geometry::Shape;
-use crate::math::{Pose, Vec3};
+use crate::math::{Mat6, Pose, Vec3};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub struct BodyModel {
     pub start: Pose,
 }
 
-/// The tool: what the operator's proxy looks like to the scene.
+/// A tool: what an operator's proxy looks like to the scene.
 #[derive(Clone, Debug)]
 pub struct ToolBody {
     /// Its shape.
@@ -71,10 +71,10 @@ pub struct ToolBody {
 /// Everything the simulation step needs to know that does not change.
 #[derive(Clone, Debug)]
 pub struct SimModel {
-    /// Bodies, at most [`crate::collision::MAX_BODIES`] − 1.
+    /// Bodies; with the tools at most [`crate::collision::MAX_BODIES`].
     pub bodies: Vec<BodyModel>,
-    /// The tool.
-    pub tool: ToolBody,
+    /// The tools, one for each hand, at most [`crate::shared::MAX_HANDS`].
+    pub tools: Vec<ToolBody>,
     /// Materials, as they are at the start.
     pub materials: Vec<Material>,
     /// Acceleration of gravity, m/s².
@@ -89,6 +89,19 @@ pub struct SimModel {
     pub reduction: Reduction,
     /// Bounds of the solve.
     pub solver: Settings,
+}
+
+impl ToolBody {
+    /// `M⁻¹` of the proxy as far as it can move.
+    #[must_use]
+    pub fn inverse_mass(&self) -> Mat6 {
+        let mut inverse = self.inertia.inverse_matrix();
+        if self.rotation_locked {
+            inverse.fixed_view_mut::<3, 6>(3, 0).fill(0.0);
+            inverse.fixed_view_mut::<6, 3>(0, 3).fill(0.0);
+        }
+        inverse
+    }
 }
 
 impl SimModel {

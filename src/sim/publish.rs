@@ -1,33 +1,38 @@
-//! Condenses a step into the snapshot that the haptic thread solves again.
+//! Condenses a step into the snapshot that a hand's haptic thread solves again.
 //!
 //! Thread: simulation.
 //!
 //! Only what the tool can feel travels: its own contacts within the margin, and the contacts of every body that hangs on
 //! them, however many bodies away (a box pressed on a table is felt through the table). The tool's compliance stays out:
 //! the haptic thread adds its own, and moves the bodies on by itself with the forces it finds.
+//!
+//! The other hand. Its tool travels as one more body: mass and velocity of its proxy, and as acceleration the pull of its
+//! hand; its contacts come along as contacts between bodies. So both loops solve the same contacts between the same
+//! masses under the same two pulls, and what one hand feels is what the other gives, but for the pulls being as old as
+//! the step. Friction and the share of a weight follow without a rule of their own. The force of the other hand taken
+//! as a given would leave the box between them free to be accelerated by both; the other tool as a moving wall would let
+//! either hand do work on the box that the other never feels. As a body with a mass it takes no more energy than it is
+//! given. A tool that is where its handle is (direct coupling, or nothing rendered) is a wall, and moves with its twist.
 
-use super::SimData;
-use super::data::TOOL;
 use super::rows::Contact;
-use crate::math::Vec3;
+use super::{SimData, SimModel};
+use crate::math::{Mat6, Vec3};
 use crate::mechanism::{
     Block, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind, SceneBody,
 };
-use crate::shared::ToolSample;
-
 /// Contacts that fit into a snapshot.
 const ROOM: usize = if MAX_ROWS / 3 < MAX_BLOCKS { MAX_ROWS / 3 } else { MAX_BLOCKS };
 
-/// Writes the mechanism of the step just made; gives the number of contacts that did not fit.
-pub(super) fn write_snapshot(data: &SimData, step_s: f64, tool: &ToolSample, out: &mut MechanismSnapshot) -> u32 {
-    let (chosen, dropped) = choose(data);
+/// Writes the mechanism of the step just made as `hand` can feel it; gives the number of contacts that did not fit.
+pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: usize, out: &mut MechanismSnapshot) -> u32 {
+    let (chosen, dropped) = choose(data, hand);
     out.stamp = data.stamp;
-    out.step_s = step_s;
-    out.pose_world_tool = tool.pose_world_tool;
+    out.step_s = model.step_s();
+    out.pose_world_tool = data.seen[hand].pose_world_tool;
     out.block_count = chosen.len();
     out.row_count = 3 * chosen.len();
     out.dropped = dropped;
-    let places = write_bodies(data, &chosen, step_s, out);
+    let places = write_bodies(model, data, hand, &chosen, out);
     for (index, contact) in chosen.iter().enumerate() {
         out.blocks[index] = Block {
             id: contact.candidate.id,
@@ -38,7 +43,7 @@ pub(super) fn write_snapshot(data: &SimData, step_s: f64, tool: &ToolSample, out
         let forces = known.map_or([0.0; 3], |at| data.remembered[at].1);
         out.lambda[3 * index..][..3].copy_from_slice(&forces);
         for k in 0..3 {
-            out.rows[3 * index + k] = row(data, contact, k, &places);
+            out.rows[3 * index + k] = row(data, hand, contact, k, &places);
         }
     }
     for row in 0..out.row_count {
@@ -48,37 +53,58 @@ pub(super) fn write_snapshot(data: &SimData, step_s: f64, tool: &ToolSample, out
 }
 
 /// Writes the bodies of the chosen contacts; gives the place of each mover among them.
-fn write_bodies(data: &SimData, chosen: &[&Contact], step_s: f64, out: &mut MechanismSnapshot) -> Vec<u8> {
+fn write_bodies(
+    model: &SimModel,
+    data: &SimData,
+    hand: usize,
+    chosen: &[&Contact],
+    out: &mut MechanismSnapshot,
+) -> Vec<u8> {
     let mut places = vec![NO_BODY; data.movers.len()];
     out.body_count = 0;
     for mover in chosen.iter().flat_map(|contact| contact.movers) {
-        let moves = mover != TOOL && data.movers[mover].yields();
-        if moves && places[mover] == NO_BODY && out.body_count < MAX_SCENE_BODIES {
-            let body = &data.movers[mover];
+        if passes_on(data, hand, mover) && places[mover] == NO_BODY && out.body_count < MAX_SCENE_BODIES {
             places[mover] = out.body_count as u8;
-            out.bodies[out.body_count] = SceneBody {
-                index: (mover - 1) as u8,
-                inverse_mass: body.inverse_mass,
-                twist: body.twist,
-                acceleration: (body.free - body.twist) * (2.0 / step_s),
-            };
+            out.bodies[out.body_count] = body(model, data, mover);
             out.body_count += 1;
         }
     }
     places
 }
 
-/// Contacts of the tool and of the bodies that hang on it, nearest first if there is not room for all.
-fn choose(data: &SimData) -> (Vec<&Contact>, u32) {
+/// A mover as the haptic thread moves it on.
+fn body(model: &SimModel, data: &SimData, mover: usize) -> SceneBody {
+    let Some(index) = mover.checked_sub(data.hands()) else {
+        let tool = &data.seen[mover];
+        let inverse_mass = tool.pull.map_or_else(Mat6::zeros, |_| model.tools[mover].inverse_mass());
+        let acceleration = inverse_mass * tool.pull.unwrap_or_default();
+        return SceneBody { index: NO_BODY, inverse_mass, twist: tool.twist_tool, acceleration };
+    };
+    let body = &data.movers[mover];
+    SceneBody {
+        index: index as u8,
+        inverse_mass: body.inverse_mass,
+        twist: body.twist,
+        acceleration: (body.free - body.twist) * (2.0 / model.step_s()),
+    }
+}
+
+/// True when what is done to a mover can be felt by `hand` through it: it moves, and is not the hand's own tool.
+fn passes_on(data: &SimData, hand: usize, mover: usize) -> bool {
+    mover != hand && (mover < data.hands() || data.movers[mover].yields())
+}
+
+/// Contacts of the hand's tool and of the bodies that hang on it, nearest first if there is not room for all.
+fn choose(data: &SimData, hand: usize) -> (Vec<&Contact>, u32) {
     let mut reached = vec![false; data.movers.len()];
-    reached[TOOL] = true;
+    reached[hand] = true;
     let all = || data.tool_contacts.iter().chain(&data.contacts);
     loop {
         let mut grown = false;
         for contact in all() {
             let [a, b] = contact.movers;
             for (from, to) in [(a, b), (b, a)] {
-                if reached[from] && data.movers[to].yields() && !reached[to] {
+                if reached[from] && passes_on(data, hand, to) && !reached[to] {
                     reached[to] = true;
                     grown = true;
                 }
@@ -97,7 +123,7 @@ fn choose(data: &SimData) -> (Vec<&Contact>, u32) {
     (chosen, dropped as u32)
 }
 
-fn row(data: &SimData, contact: &Contact, k: usize, places: &[u8]) -> Row {
+fn row(data: &SimData, hand: usize, contact: &Contact, k: usize, places: &[u8]) -> Row {
     let direction = contact.directions[k];
     let pose = |side: usize| &data.movers[contact.movers[side]].pose;
     let row = Row {
@@ -105,7 +131,7 @@ fn row(data: &SimData, contact: &Contact, k: usize, places: &[u8]) -> Row {
         jacobians: [contact.rows[0][k], contact.rows[1][k]],
         ..Row::EMPTY
     };
-    match contact.movers.iter().position(|mover| *mover == TOOL) {
+    match contact.movers.iter().position(|mover| *mover == hand) {
         Some(0) => {
             let on_scene = contact.candidate.point_b_world(pose(1));
             let (point_tool, offset) = (contact.candidate.point_a, direction.dot(&on_scene));

@@ -179,8 +179,9 @@ impl Closed {
         if share < 1.0 - SHORT && !partly {
             return false;
         }
+        let hands = data.hands();
         for (index, body) in data.bodies.iter_mut().enumerate() {
-            let gain = gains[index + 1] * share;
+            let gain = gains[hands + index] * share;
             if let Some(body) = body
                 && gain.norm() > 0.0
             {
@@ -210,7 +211,7 @@ fn share_allowed(work: f64, first: f64, second: f64, slack: f64) -> f64 {
 /// All movers at the end of the step.
 fn ends(data: &SimData) -> Vec<Mover> {
     let mut ends = data.movers.clone();
-    for (end, body) in ends[1..].iter_mut().zip(&data.bodies) {
+    for (end, body) in ends[data.hands()..].iter_mut().zip(&data.bodies) {
         if let Some(body) = body {
             (end.free, end.bent) = (*body.twist(), Bent::at(*body.pose()));
         }
@@ -222,11 +223,13 @@ fn block(index: usize, friction: f64) -> Block {
     Block { id: 0, first: 3 * index, law: Law::Contact { friction, compliance: 0.0 } }
 }
 
-/// Stage 7: moves bodies out of what overlap there is, shortest way in the metric of their masses; the tool stays. Gives the
+/// Stage 7: moves bodies out of what overlap there is, shortest way in the metric of their masses; tools stay. Gives the
 /// energy that nobody paid for, J.
 pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
     let all = data.contacts.iter().chain(&data.tool_contacts);
-    let contacts: Vec<Contact> = all.filter(|c| c.candidate.gap < -OVERLAP_LEFT_M).copied().collect();
+    // Two tools that overlap are for their hands to part.
+    let movable = |c: &&Contact| c.movers.iter().any(|mover| *mover >= data.hands());
+    let contacts: Vec<Contact> = all.filter(|c| c.candidate.gap < -OVERLAP_LEFT_M).filter(movable).copied().collect();
     if contacts.is_empty() {
         return 0.0;
     }
@@ -247,17 +250,17 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
     let farthest = (0..rows).fold(0.0, |most: f64, row| most.max(way(row).abs()));
     let deepest = free.iter().fold(0.0, |most: f64, gap| most.max(-gap));
     let share = (MOST_WAY * deepest / farthest).min(1.0);
-    let (mut lifted, mut moved) = (0.0, Vec::new());
+    let (hands, mut lifted, mut moved) = (data.hands(), 0.0, Vec::new());
     for (index, body) in data.bodies.iter_mut().enumerate() {
         let Some(body) = body else { continue };
-        let mover = &mut data.movers[index + 1];
-        let shift = mover.inverse_mass * wrench_on(index + 1, &contacts, &push) * share;
+        let mover = &mut data.movers[hands + index];
+        let shift = mover.inverse_mass * wrench_on(hands + index, &contacts, &push) * share;
         if shift.iter().all(|x| x.is_finite()) && shift.norm() > 0.0 {
             let before = body.ledger().potential_j();
             body.shift(advance(body.pose(), &shift, 1.0));
             lifted += body.ledger().potential_j() - before;
             (mover.pose, mover.bent) = (*body.pose(), Bent::at(*body.pose()));
-            data.request.poses[index + 1] = *body.pose();
+            data.request.poses[hands + index] = *body.pose();
             moved.push(index);
         }
     }
@@ -266,7 +269,7 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
         contact.place(&data.movers);
     }
     let unpaid = if lifted > 0.0 { pay(data, &moved, lifted) } else { 0.0 };
-    for (mover, body) in data.movers[1..].iter_mut().zip(&data.bodies) {
+    for (mover, body) in data.movers[hands..].iter_mut().zip(&data.bodies) {
         mover.twist = body.as_ref().map_or(mover.twist, |body| *body.twist());
     }
     unpaid

@@ -2,25 +2,26 @@
 //!
 //! Thread: simulation.
 //!
-//! 1. place: midpoint motion of every body without contact (passive midpoint integration), under what the tool did to it
+//! 1. place: midpoint motion of every body without contact (passive midpoint integration), under what the tools did to it
 //! 2. assemble: `δ = W λ + δ_free` at the end of the step
 //! 3. solve: contact forces; 1 to 3 are repeated while bodies turn, until rows and motion agree
 //! 4. move: midpoint twists, poses, velocities
 //! 5. settle: velocities obey the contact law too (impact, restitution)
-//! 6. collide: contacts within the margin, with the tool where it is now
+//! 6. collide: contacts within the margin, with the tools where they are now
 //! 7. push apart: what overlaps, without giving it speed
-//! 8. publish: snapshot for the haptic thread, view for the screen
+//! 8. publish: a snapshot for each hand's haptic thread, a view for the screen
 //!
 //! Stage 3 puts the law on the midpoint, `d + T v̂_n ≥ 0` with friction against `v̂_t` (seed 001 eq. 7), on rows that give
 //! the displacement of the step ([`super::rows`]): positions do not overlap and contact never creates energy. Stages 5 and
 //! 7 are in [`super::settle`]. Contacts found in stage 6 are those of the next step: there is one look a step.
 //!
-//! The tool is no body here. What it does is found by the haptic thread, which feels it, and arrives as impulses: a step
-//! moves the scene through the time that has just passed, with the forces that the hand has felt in it. The alternative,
+//! A tool is no body here. What it does is found by its haptic thread, which feels it, and arrives as impulses: a step
+//! moves the scene through the time that has just passed, with the forces that the hands have felt in it. The alternative,
 //! to solve for the tool's force here as well, would give the scene a force of its own guess: at 30 Hz the two then
-//! disagree enough to shake a box in the hand.
+//! disagree enough to shake a box in the hand. Two hands on one body simply add up; what each knows of the other is in its
+//! snapshot ([`super::publish`]).
 
-use super::data::{Mover, TOOL};
+use super::data::Mover;
 use super::rows::{Bent, Contact};
 use super::settle::{push_apart, settle};
 use super::{ContactForce, Motion, SimData, SimModel, StepReport, publish};
@@ -39,11 +40,16 @@ const ROWS_MISS_M: f64 = 1e-14;
 /// A tool that was not seen for more steps than this is not made up for: its mean force counts, not its whole impulse.
 const LATE_STEPS: f64 = 1.5;
 
-/// Advances the scene by one step from the time in `data.stamp`, the tool being as in `tool` at the end of it, and writes the
-/// mechanism into `out`. Pure: equal arguments give equal results.
-pub fn step(model: &SimModel, data: &mut SimData, tool: &ToolSample, out: &mut MechanismSnapshot) -> StepReport {
+/// Advances the scene by one step from the time in `data.stamp`, the tools being as in `tools` at the end of it, and writes the
+/// mechanism of each hand into `out`. Pure: equal arguments give equal results. A tool that is left out has not moved.
+pub fn step(
+    model: &SimModel,
+    data: &mut SimData,
+    tools: &[ToolSample],
+    out: &mut [&mut MechanismSnapshot],
+) -> StepReport {
     let step_s = model.step_s();
-    place(data, tool, step_s);
+    place(data, tools, step_s);
     if data.moved_since_look() {
         look(model, data);
     }
@@ -52,7 +58,7 @@ pub fn step(model: &SimModel, data: &mut SimData, tool: &ToolSample, out: &mut M
     settle(model, data, step_s);
     record_forces(data, step_s);
     let (contacts, touching) = (data.contacts.len(), data.lambda.chunks_exact(3).filter(|l| l[0] > 0.0).count());
-    stand(model, data, tool, step_s);
+    stand(model, data, step_s);
     look(model, data);
     let all = data.contacts.iter().chain(&data.tool_contacts);
     let penetration_m = all.fold(0.0, |m: f64, c| m.max(-c.candidate.gap));
@@ -60,8 +66,11 @@ pub fn step(model: &SimModel, data: &mut SimData, tool: &ToolSample, out: &mut M
     data.stamp.sequence += 1;
     data.stamp.at = data.stamp.at.plus((step_s * NS_PER_S as f64).round() as u64);
     data.external.fill(Wrench::zeros());
-    data.show(tool.pose_world_tool);
-    let dropped = publish::write_snapshot(data, step_s, tool, out);
+    data.show();
+    let mut dropped = 0;
+    for (hand, out) in out.iter_mut().enumerate().take(data.hands()) {
+        dropped += publish::write_snapshot(model, data, hand, out);
+    }
     data.report = StepReport {
         contacts,
         touching,
@@ -76,12 +85,17 @@ pub fn step(model: &SimModel, data: &mut SimData, tool: &ToolSample, out: &mut M
 }
 
 /// Stage 1: where everything is, how it moves freely and how it yields.
-fn place(data: &mut SimData, tool: &ToolSample, step_s: f64) {
+fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) {
+    let hands = data.hands();
     for (index, body) in data.bodies.iter().enumerate() {
         let Some(body) = body else { continue };
-        let mover = &mut data.movers[index + 1];
-        let (push, late) = pushed(&data.seen, tool, index, step_s);
-        data.external[index] += push;
+        let mover = &mut data.movers[hands + index];
+        let mut late = Wrench::zeros();
+        for (seen, tool) in data.seen.iter().zip(tools) {
+            let (push, tardy) = pushed(seen, tool, index, step_s);
+            data.external[index] += push;
+            late += tardy;
+        }
         // What contact did in the last step is the best guess at what it will do in this one.
         let step = body.prepare_touching(&data.external[index], &mover.contact, step_s);
         mover.pose = *body.pose();
@@ -91,12 +105,14 @@ fn place(data: &mut SimData, tool: &ToolSample, step_s: f64) {
         (mover.free, mover.inverse) =
             step.as_ref().map_or((mover.twist, Mat6::zeros()), |step| (step.free, step.inverse));
         mover.bent = Bent::half_way(&mover.pose, &mover.twist, step_s);
-        data.steps[index + 1] = step;
+        data.steps[hands + index] = step;
     }
-    data.seen = *tool;
+    for (seen, tool) in data.seen.iter_mut().zip(tools) {
+        *seen = *tool;
+    }
 }
 
-/// Mean wrench of the tool on a body since it was last seen; and, as an impulse, what moved the body further than a constant
+/// Mean wrench of a tool on a body since it was last seen; and, as an impulse, what moved the body further than a constant
 /// force of that size would have: a tap early in the step moves it all the way through, one late in it hardly.
 fn pushed(seen: &ToolSample, tool: &ToolSample, index: usize, step_s: f64) -> (Wrench, Wrench) {
     let time_s = tool.pushed_s - seen.pushed_s;
@@ -114,12 +130,15 @@ fn pushed(seen: &ToolSample, tool: &ToolSample, index: usize, step_s: f64) -> (W
 }
 
 /// Between stages 5 and 6: everything where it is at the end of the step, and what it is about to do.
-fn stand(model: &SimModel, data: &mut SimData, tool: &ToolSample, step_s: f64) {
-    expect(model, data, tool, step_s);
-    data.movers[TOOL] = Mover::fixed(model.tool.shape.clone(), model.tool.pose_tool_shape, tool.pose_world_tool);
+fn stand(model: &SimModel, data: &mut SimData, step_s: f64) {
+    expect(model, data, step_s);
+    let hands = data.hands();
+    for (hand, (tool, seen)) in model.tools.iter().zip(&data.seen).enumerate() {
+        data.movers[hand] = Mover::tool(tool, seen.pose_world_tool);
+    }
     for (index, body) in data.bodies.iter().enumerate() {
         let Some(body) = body else { continue };
-        let mover = &mut data.movers[index + 1];
+        let mover = &mut data.movers[hands + index];
         let free = body.prepare_touching(&Wrench::zeros(), &mover.contact, step_s).map(|step| step.free);
         (mover.pose, mover.twist, mover.bent) = (*body.pose(), *body.twist(), Bent::at(*body.pose()));
         mover.free = free.unwrap_or(mover.twist);
@@ -130,7 +149,8 @@ fn stand(model: &SimModel, data: &mut SimData, tool: &ToolSample, step_s: f64) {
 const FORESEEN_S: f64 = 1e-3;
 
 /// What each body is about to do, if it is pushed as it was in the last step and friction is as it was.
-fn expect(model: &SimModel, data: &mut SimData, tool: &ToolSample, step_s: f64) {
+fn expect(model: &SimModel, data: &mut SimData, step_s: f64) {
+    let hands = data.hands();
     let ahead = step_s.min(FORESEEN_S);
     let outlook = |twist: &Twist, load: &Wrench, inverse_mass: &Mat6| {
         let yielding = inverse_mass * (ahead * ahead);
@@ -138,20 +158,18 @@ fn expect(model: &SimModel, data: &mut SimData, tool: &ToolSample, step_s: f64) 
         let motion = if sound { twist * ahead + yielding * load } else { Twist::zeros() };
         Outlook { motion, yielding }
     };
-    let mut inverse = model.tool.inertia.inverse_matrix();
-    if model.tool.rotation_locked {
-        inverse.fixed_view_mut::<3, 3>(3, 3).fill(0.0);
+    for (hand, (tool, seen)) in model.tools.iter().zip(&data.seen).enumerate() {
+        data.request.outlooks[hand] = outlook(&seen.twist_tool, &seen.load, &tool.inverse_mass());
     }
-    data.request.outlooks[TOOL] = outlook(&tool.twist_tool, &tool.load, &inverse);
     for (index, body) in data.bodies.iter().enumerate() {
         let Some(body) = body else { continue };
         let mut load = data.external[index] + body.weight();
         for (contact, force) in data.contacts.iter().zip(data.lambda.chunks_exact(3)) {
-            for side in (0..2).filter(|side| contact.movers[*side] == index + 1) {
+            for side in (0..2).filter(|side| contact.movers[*side] == hands + index) {
                 load += contact.rows[side][1] * force[1] + contact.rows[side][2] * force[2];
             }
         }
-        data.request.outlooks[index + 1] = outlook(body.twist(), &load, &body.inertia().inverse_matrix());
+        data.request.outlooks[hands + index] = outlook(body.twist(), &load, &body.inertia().inverse_matrix());
     }
 }
 
@@ -174,12 +192,16 @@ fn look(model: &SimModel, data: &mut SimData) {
         let pair = data.pair(material(model, movers[0]), material(model, movers[1]));
         let mut contact = Contact::new(candidate, &data.movers, &data.features[holder], pair);
         contact.place(&data.movers);
-        if movers.contains(&TOOL) { data.tool_contacts.push(contact) } else { data.contacts.push(contact) }
+        let of_tool = movers.iter().any(|mover| *mover < data.hands());
+        if of_tool { data.tool_contacts.push(contact) } else { data.contacts.push(contact) }
     }
 }
 
 fn material(model: &SimModel, mover: usize) -> usize {
-    if mover == TOOL { model.tool.material } else { model.bodies[mover - 1].material }
+    match mover.checked_sub(model.tools.len()) {
+        Some(body) => model.bodies[body].material,
+        None => model.tools[mover].material,
+    }
 }
 
 /// Stages 1 to 3: forces and midpoint twists.
@@ -214,15 +236,15 @@ fn bend_again(data: &mut SimData, step_s: f64) -> bool {
         return false;
     }
     let (mut movers, mut steps) = (data.movers.clone(), data.steps.clone());
-    for (index, mover) in movers.iter_mut().enumerate() {
+    for (place, mover) in movers.iter_mut().enumerate() {
         mover.bent = Bent::half_way(&mover.pose, &mover.midpoint, step_s);
-        let body = index.checked_sub(1).and_then(|index| data.bodies[index].as_ref());
-        if let Some(body) = body
-            && let Some(step) = body.prepare_touching(&data.external[index - 1], &mover.contact, step_s)
+        let Some(index) = place.checked_sub(data.hands()) else { continue };
+        if let Some(body) = &data.bodies[index]
+            && let Some(step) = body.prepare_touching(&data.external[index], &mover.contact, step_s)
         {
             (mover.free, mover.inverse) = (step.free, step.inverse);
             mover.midpoint = step.free + step.inverse * mover.contact;
-            steps[index] = Some(step);
+            steps[place] = Some(step);
         }
     }
     let mut contacts = data.contacts.clone();
@@ -323,9 +345,10 @@ pub(super) fn wrench_on(mover: usize, contacts: &[Contact], forces: &[f64]) -> V
 
 /// Stage 4.
 fn advance_bodies(data: &mut SimData, step_s: f64) {
+    let hands = data.hands();
     for (index, body) in data.bodies.iter_mut().enumerate() {
-        let (Some(body), Some(step)) = (body, &data.steps[index + 1]) else { continue };
-        let mover = &data.movers[index + 1];
+        let (Some(body), Some(step)) = (body, &data.steps[hands + index]) else { continue };
+        let mover = &data.movers[hands + index];
         if !(mover.midpoint + mover.creep).iter().all(|x| x.is_finite()) {
             continue;
         }
@@ -338,11 +361,12 @@ fn advance_bodies(data: &mut SimData, step_s: f64) {
 
 /// Forces of the step, for whoever looks.
 fn record_forces(data: &mut SimData, step_s: f64) {
+    let hands = data.hands();
     data.forces.clear();
     for (contact, p) in data.contacts.iter().zip(data.impulses.chunks_exact(3)).filter(|(_, p)| p[0] > 0.0) {
         data.forces.push(ContactForce {
             id: contact.candidate.id,
-            bodies: contact.movers.map(|mover| mover - 1),
+            bodies: contact.movers.map(|mover| mover - hands),
             point: contact.candidate.point_a_world(&data.movers[contact.movers[0]].pose),
             normal: contact.directions[0],
             force: (0..3).map(|k| contact.directions[k] * p[k]).sum::<Vec3>() / step_s,

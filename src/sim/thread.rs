@@ -13,16 +13,22 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the simulation is connected to.
-pub struct SimLinks {
+/// What the simulation is connected to at one hand.
+pub struct HandLinks {
     /// The tool, from the haptic thread.
     pub tool: LatestReader<ToolSample>,
-    /// Friction and restitution, from whoever supervises.
-    pub materials: LatestReader<MaterialOrder>,
     /// The mechanism, to the haptic thread.
     pub snapshots: LatestWriter<MechanismSnapshot>,
     /// The view for the simulated operator.
     pub operator_view: LatestWriter<SceneView>,
+}
+
+/// What the simulation is connected to.
+pub struct SimLinks {
+    /// One for each tool of the model, in that order.
+    pub hands: Vec<HandLinks>,
+    /// Friction and restitution, from whoever supervises.
+    pub materials: LatestReader<MaterialOrder>,
     /// The view and figures for whoever supervises.
     pub status: LatestWriter<SimStatus>,
 }
@@ -121,11 +127,18 @@ fn run(model: &SimModel, mut data: SimData, mut links: SimLinks, mut pacer: Pace
         if let Some(order) = links.materials.read_if_new() {
             data.take_materials(order);
         }
-        let tool = *links.tool.read();
-        let report = step(model, &mut data, &tool, links.snapshots.buffer());
-        links.snapshots.publish_in_place();
+        let tools: Vec<ToolSample> = links.hands.iter_mut().map(|hand| *hand.tool.read()).collect();
+        let mut out: Vec<_> = links.hands.iter_mut().map(|hand| hand.snapshots.buffer()).collect();
+        let report = step(model, &mut data, &tools, &mut out);
+        for hand in &mut links.hands {
+            hand.snapshots.publish_in_place();
+        }
         times.record(tick.now().since(began));
-        links.operator_view.publish(data.view);
+        let mut view = data.view;
+        for hand in &mut links.hands {
+            hand.operator_view.publish(view);
+            view = view.from_other_hand();
+        }
         links.status.publish(SimStatus {
             view: data.view,
             report,

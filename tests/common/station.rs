@@ -13,7 +13,7 @@ use hapticd::haptic::{Desk, TickRecord, orders};
 use hapticd::mechanism::MechanismSnapshot;
 use hapticd::shared::realtime::RealtimeRequest;
 use hapticd::shared::{RingReader, SceneView, ToolSample, latest, ring};
-use hapticd::sim::thread::{SimLinks, SimStatus, SimThread};
+use hapticd::sim::thread::{HandLinks, SimLinks, SimStatus, SimThread};
 use hapticd::sim::{MaterialOrder, SimData};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -72,7 +72,8 @@ impl Station {
         .expect("a loop");
         let data = SimData::with_threads(&built.sim).expect("a scene");
         let (_, materials) = latest(MaterialOrder::none());
-        let sim_links = SimLinks { tool, materials, snapshots: snapshot_writer, operator_view, status };
+        let hand = HandLinks { tool, snapshots: snapshot_writer, operator_view };
+        let sim_links = SimLinks { hands: vec![hand], materials, status };
         let sim = SimThread::spawn(built.sim.clone(), data, sim_links).expect("a simulation");
         Self { desk, records, haptic, sim, link }
     }

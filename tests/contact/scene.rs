@@ -104,7 +104,7 @@ impl Scene {
         let away = Pose::translation(0.0, 0.0, 1e3);
         let model = SimModel {
             bodies: things.iter().enumerate().map(body).collect(),
-            tool: ToolBody {
+            tools: vec![ToolBody {
                 shape: Shape::Sphere(Sphere { radius: 0.01 }),
                 field: None,
                 pose_tool_shape: Pose::identity(),
@@ -112,7 +112,7 @@ impl Scene {
                 material: 0,
                 rotation_locked: false,
                 start: away,
-            },
+            }],
             materials,
             gravity,
             rate_hz,
@@ -132,7 +132,7 @@ impl Scene {
     }
 
     pub(crate) fn step(&mut self) -> StepReport {
-        step(&self.model, &mut self.data, &self.tool, &mut self.snapshot)
+        step(&self.model, &mut self.data, &[self.tool], &mut [&mut *self.snapshot])
     }
 
     pub(crate) fn run(&mut self, steps: usize) {

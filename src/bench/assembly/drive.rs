@@ -147,7 +147,7 @@ impl Drive {
                 body("fixed", &assembly.fixed, Pose::identity(), Motion::Fixed, Pose::identity()),
                 body("moving", &assembly.moving, pose_body_shape, Motion::Free(inertia), assembly.start * center),
             ],
-            tool: ToolBody {
+            tools: vec![ToolBody {
                 shape: Shape::Sphere(Sphere { radius: 1e-3 }),
                 field: None,
                 pose_tool_shape: Pose::identity(),
@@ -155,7 +155,7 @@ impl Drive {
                 material: 0,
                 rotation_locked: true,
                 start: far,
-            },
+            }],
             materials: vec![Material { name: "steel".into(), friction: assembly.friction, restitution: 0.0 }],
             gravity: Vec3::zeros(),
             rate_hz: 1.0 / step_s,
@@ -192,7 +192,7 @@ impl Drive {
     pub fn step(&mut self, force: &Vec3, torque: &Vec3) -> StepReport {
         let local = self.data.pose(MOVING).rotation.inverse_transform_vector(torque);
         self.data.apply(MOVING, &join(force, &local));
-        step(&self.model, &mut self.data, &self.tool, &mut self.snapshot)
+        step(&self.model, &mut self.data, &[self.tool], &mut [&mut *self.snapshot])
     }
 
     /// What the simulation keeps.

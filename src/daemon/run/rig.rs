@@ -16,7 +16,7 @@ use crate::mechanism::MechanismSnapshot;
 use crate::scene::{self, Built, SceneSpec};
 use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{LatestReader, LatestWriter, RingReader, SceneView, ToolSample, latest, ring};
-use crate::sim::thread::{SimLinks, SimStatus, SimThread};
+use crate::sim::thread::{HandLinks, SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::path::PathBuf;
 
@@ -154,13 +154,8 @@ impl Plan {
             born_tripped: self.born_tripped,
         })?;
         let data = SimData::with_threads(&built.sim)?;
-        let links = SimLinks {
-            tool,
-            materials: material_orders,
-            snapshots: snapshot_writer,
-            operator_view,
-            status: status_writer,
-        };
+        let hand = HandLinks { tool, snapshots: snapshot_writer, operator_view };
+        let links = SimLinks { hands: vec![hand], materials: material_orders, status: status_writer };
         let sim = SimThread::spawn(built.sim.clone(), data, links)?;
         Ok(Rig {
             scene: short_name(&self.scene),
