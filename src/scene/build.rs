@@ -13,13 +13,17 @@ use super::task::{Condition, Goal, TaskWatcher};
 use crate::collision::Reduction;
 use crate::device::operator::{Action, Phase, Script, Skill, Until};
 use crate::device::{DeviceSpec, Limits};
+use crate::fem::{FemModel, FemSpec, Mass, Material, Ordering, Rayleigh};
 use crate::files::{Problem, Problems, Report};
+use crate::geometry::snap::{HELD, TOUCHING};
+use crate::geometry::tet::TetMesh;
 use crate::geometry::{MassProperties, Shape};
 use crate::haptic::{HapticModel, Policy, ToolModel};
 use crate::math::{Mapping, Pose};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
-use crate::sim::{BodyModel, Motion, SimModel};
+use crate::sim::{BodyModel, ElasticError, ElasticModel, Motion, SimModel, Stepping};
+use std::sync::Arc;
 
 /// Bounds of the solve in a tick. A residual of 10⁻⁶ of the largest violation, some tenths of a millimetre, is far below
 /// what can be felt, and the next tick goes on from there.
@@ -238,19 +242,20 @@ impl Check<'_> {
     fn bodies(&mut self) -> Option<Vec<BodyModel>> {
         let mut models = Vec::with_capacity(self.spec.bodies.len());
         for (index, (body, solid)) in self.spec.bodies.iter().zip(self.solids.clone()).enumerate() {
-            let Some(Solid { shape, field }) = solid else { continue };
+            let Some(Solid { shape, field, elements }) = solid else { continue };
             let properties = shape.mass_properties(1.0);
             let center = match (body.weight, &properties) {
-                (Weight::Fixed, _) | (_, None) => Pose::identity(),
+                (Weight::Fixed | Weight::Elastic(_), _) | (_, None) => Pose::identity(),
                 (_, Some(properties)) => Pose::from_parts(properties.center.into(), Default::default()),
             };
             let motion = match (body.weight, &properties) {
                 (Weight::Fixed, _) => Some(Motion::Fixed),
+                (Weight::Elastic(material), _) => self.elastic(index, material, elements.as_deref()),
                 (Weight::Mass(mass), Some(p)) => inertia_of(p, mass / p.mass).map(Motion::Free),
                 (Weight::Density(density), Some(p)) => inertia_of(p, density).map(Motion::Free),
                 (_, None) => None,
             };
-            if motion.is_none() {
+            if motion.is_none() && !matches!(body.weight, Weight::Elastic(_)) {
                 let message = format!("`{}` is too light or too small to be moved by computed forces", body.name);
                 self.error(
                     &format!("body.{index}.weight"),
@@ -271,15 +276,42 @@ impl Check<'_> {
         (models.len() == self.spec.bodies.len()).then_some(models)
     }
 
-    /// Bodies and the tool must not start inside one another. Two fixed bodies may.
+    /// How a body that deforms moves. Between the steps of a simulation that is no faster than the haptic loop a stiff body
+    /// comes to rest.
+    fn elastic(&mut self, index: usize, material: Material, elements: Option<&TetMesh>) -> Option<Motion> {
+        let mesh = elements?;
+        let group = |name: &str| mesh.group(name).map_or_else(Vec::new, |group| mesh.group_nodes(group));
+        let gravity = self.spec.bodies[index].pose.rotation.inverse_transform_vector(&self.spec.gravity);
+        let spec = FemSpec {
+            mesh,
+            materials: &[material],
+            damping: Rayleigh::default(),
+            fixed: &group(HELD),
+            mass: Mass::Consistent,
+            ordering: Ordering::LeastFill,
+        };
+        let made = FemModel::new(&spec)
+            .map_err(ElasticError::from)
+            .and_then(|fem| ElasticModel::new(Arc::new(fem), &group(TOUCHING), gravity, Stepping::AtRest));
+        match made {
+            Ok(model) => Some(Motion::Elastic(Arc::new(model))),
+            Err(error) => {
+                self.error(&format!("body.{index}.shape"), &error.to_string(), "change `elastic`; are the units right?");
+                None
+            }
+        }
+    }
+
+    /// Bodies and the tool must not start inside one another. Two fixed bodies may, and so may what deforms and bodies, which it
+    /// does not touch.
     fn overlaps(&mut self) {
         let (spec, solids, held) = (self.spec, self.solids.clone(), self.held.clone());
         for (index, (body, solid)) in spec.bodies.iter().zip(&solids).enumerate() {
             let Some(solid) = solid else { continue };
             for (other, other_solid) in spec.bodies[..index].iter().zip(&solids) {
-                let (false, Some(other_solid)) =
-                    (body.weight == Weight::Fixed && other.weight == Weight::Fixed, other_solid)
-                else {
+                let deforms = [body.weight, other.weight].iter().any(|weight| matches!(weight, Weight::Elastic(_)));
+                let harmless = deforms || body.weight == Weight::Fixed && other.weight == Weight::Fixed;
+                let (false, Some(other_solid)) = (harmless, other_solid) else {
                     continue;
                 };
                 if let Some(depth) = overlap_m((&solid.shape, &body.pose), (&other_solid.shape, &other.pose)) {

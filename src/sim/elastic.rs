@@ -76,7 +76,7 @@ impl ElasticModel {
     /// A body whose nodes `touching` can be touched.
     ///
     /// # Errors
-    /// When it is not held.
+    /// When it is not held, or the matrices of a reduced model are not those of a body.
     pub fn new(
         fem: Arc<FemModel>,
         touching: &[u32],
@@ -84,6 +84,9 @@ impl ElasticModel {
         stepping: Stepping,
     ) -> Result<Self, ElasticError> {
         let answer = StaticAnswer::new(&fem, touching, &gravity)?;
+        if let Stepping::Reduced(reduced) = &stepping {
+            ReducedBody::new(reduced.clone(), gravity, Accuracy::Plain)?;
+        }
         Ok(Self { fem, answer, stepping, gravity })
     }
 }
@@ -127,6 +130,7 @@ enum Inner {
 
 /// A deformable body in motion.
 pub struct ElasticState {
+    model: Arc<ElasticModel>,
     inner: Inner,
     /// Displacement of each touching node.
     shift: Vec<Vec3>,
@@ -143,10 +147,8 @@ pub struct ElasticState {
 
 impl ElasticState {
     /// The body at rest.
-    ///
-    /// # Errors
-    /// When the matrices of a reduced model are not those of a body.
-    pub fn new(model: &ElasticModel) -> Result<Self, ElasticError> {
+    #[must_use]
+    pub fn new(model: Arc<ElasticModel>) -> Self {
         let none = |size: usize| vec![0.0; size];
         let inner = match &model.stepping {
             Stepping::AtRest => Inner::Still,
@@ -156,15 +158,16 @@ impl ElasticState {
                 work: Compliance::default(),
                 none: none(model.fem.size()),
             },
-            Stepping::Reduced(reduced) => Inner::Reduced {
-                body: Box::new(ReducedBody::new(reduced.clone(), model.gravity, Accuracy::Plain)?),
-                rows: Vec::new(),
-                none: none(reduced.size()),
-            },
+            Stepping::Reduced(reduced) => {
+                // The model has been checked: it makes a body.
+                let body = ReducedBody::new(reduced.clone(), model.gravity, Accuracy::Plain);
+                let moving = |body| Inner::Reduced { body: Box::new(body), rows: Vec::new(), none: none(reduced.size()) };
+                body.map_or(Inner::Still, moving)
+            }
         };
         let count = model.answer.nodes().len();
         let at_rest = matches!(inner, Inner::Still);
-        Ok(Self {
+        Self {
             inner,
             shift: (0..count).map(|k| if at_rest { model.answer.sag(k) } else { Vec3::zeros() }).collect(),
             force: vec![Vec3::zeros(); count],
@@ -174,7 +177,14 @@ impl ElasticState {
             free: Vec::new(),
             compliance: Vec::new(),
             workspace: Workspace::default(),
-        })
+            model,
+        }
+    }
+
+    /// What does not change.
+    #[must_use]
+    pub fn model(&self) -> &Arc<ElasticModel> {
+        &self.model
     }
 
     /// Displacement of each touching node, m, in the order of [`StaticAnswer::nodes`].
@@ -203,12 +213,12 @@ impl ElasticState {
 
     /// Kinetic and elastic energy, J.
     #[must_use]
-    pub fn energy_j(&self, model: &ElasticModel) -> f64 {
+    pub fn energy_j(&self) -> f64 {
         match &self.inner {
             Inner::Full { body, .. } => body.ledger().total_j(),
             Inner::Reduced { body, .. } => body.ledger().total_j(),
             Inner::Still => {
-                let work = |(k, f): (usize, &Vec3)| 0.5 * f.dot(&(self.shift[k] - model.answer.sag(k)));
+                let work = |(k, f): (usize, &Vec3)| 0.5 * f.dot(&(self.shift[k] - self.model.answer.sag(k)));
                 self.force.iter().enumerate().map(work).sum()
             }
         }
@@ -226,19 +236,32 @@ impl ElasticState {
     /// Steps the body around the obstacles.
     pub fn step(
         &mut self,
-        model: &ElasticModel,
         obstacles: &[Obstacle<'_>],
         reach_m: f64,
         step_s: f64,
         settings: &Settings,
     ) -> Outcome {
+        let model = self.model.clone();
         let outcome = if matches!(self.inner, Inner::Still) {
-            self.come_to_rest(model, obstacles, reach_m, settings)
+            self.come_to_rest(&model, obstacles, reach_m, settings)
         } else {
-            self.move_on(model, obstacles, reach_m, step_s, settings)
+            self.move_on(&model, obstacles, reach_m, step_s, settings)
         };
-        self.look(model, obstacles, reach_m);
+        self.look(&model, obstacles, reach_m);
         outcome
+    }
+
+    /// Where a touching node would be without the forces of `obstacle`, in the frame of the body, once it had come to rest.
+    #[must_use]
+    pub fn without(&self, node: usize, obstacle: usize) -> Vec3 {
+        let answer = &self.model.answer;
+        let mut place = answer.rest(node) + answer.sag(node);
+        let others = self.contacts.iter().zip(self.lambda.chunks_exact(3)).filter(|(c, _)| c.obstacle != obstacle);
+        for (contact, force) in others {
+            let pull: Vec3 = contact.directions.iter().zip(force).map(|(d, f)| d * *f).sum();
+            place -= answer.between(node, contact.node) * pull;
+        }
+        place
     }
 
     /// Finds the nodes within reach, nearest first if there is not room for all. Forces of contacts that go on are kept.

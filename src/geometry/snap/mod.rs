@@ -83,16 +83,16 @@ impl SnapSpec {
         let two = Self {
             kind,
             half_gap: 5e-3,
-            thickness: 3.2e-3,
+            thickness: 2.6e-3,
             length: 20e-3,
             width: 10e-3,
             nose: 2e-3,
             nose_above: 2.2e-3,
-            nose_below: 1.1e-3,
+            nose_below: 0.8e-3,
             undercut: 1.5e-3,
             tip: 2e-3,
             ramp: 30.0 * degrees,
-            flank: 50.0 * degrees,
+            flank: 60.0 * degrees,
             round: 0.4e-3,
         };
         match kind {
@@ -104,7 +104,7 @@ impl SnapSpec {
                 length: 12e-3,
                 nose: 1e-3,
                 nose_above: 1.2e-3,
-                nose_below: 0.5e-3,
+                nose_below: 0.4e-3,
                 undercut: 0.25e-3,
                 tip: 6e-3,
                 round: 0.2e-3,
