@@ -20,7 +20,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("bake", &["math", "shared", "geometry", "collision"]),
     ("sim", &["math", "shared", "mechanism", "geometry", "fem", "collision"]),
     ("files", &["math", "shared", "device"]),
-    ("scene", &["math", "shared", "mechanism", "device", "haptic", "geometry", "fem", "collision", "bake", "sim", "files"]),
+    (
+        "scene",
+        &["math", "shared", "mechanism", "device", "haptic", "geometry", "fem", "collision", "bake", "sim", "files"],
+    ),
     ("control", &["math", "shared", "device", "haptic"]),
     ("record", &["math", "shared", "device", "haptic"]),
     ("bench", &["*"]),

@@ -44,6 +44,10 @@ const MARGIN_LEAST_M: f64 = 2e-3;
 /// distances to 1 mm.
 const MARGIN_PARTS_M: (f64, f64) = (5e-4, 9e-4);
 
+/// The same with bodies that deform: a plug that is pulled in lands within one step of a slow simulation, which must know of what it
+/// lands on; and a node much farther away has another part of the plug before it by then.
+const MARGIN_ELASTIC_M: (f64, f64) = (5e-4, 2e-3);
+
 /// Everything a run of a scene on a device needs.
 #[derive(Clone, Debug)]
 pub struct Built {
@@ -296,7 +300,11 @@ impl Check<'_> {
         match made {
             Ok(model) => Some(Motion::Elastic(Arc::new(model))),
             Err(error) => {
-                self.error(&format!("body.{index}.shape"), &error.to_string(), "change `elastic`; are the units right?");
+                self.error(
+                    &format!("body.{index}.shape"),
+                    &error.to_string(),
+                    "change `elastic`; are the units right?",
+                );
                 None
             }
         }
@@ -352,7 +360,12 @@ impl Check<'_> {
             self.error("simulation", &message, "lower `simulation`: no one could feel the steps in between");
         }
         let travel = limits.speed.linear * self.spec.mapping.motion_scale * MARGIN_STEPS / rate;
-        let (least, most) = if self.has_parts() { MARGIN_PARTS_M } else { (MARGIN_LEAST_M, f64::INFINITY) };
+        let deforms = self.spec.bodies.iter().any(|body| matches!(body.weight, Weight::Elastic(_)));
+        let (least, most) = match (deforms, self.has_parts()) {
+            (true, _) => MARGIN_ELASTIC_M,
+            (false, true) => MARGIN_PARTS_M,
+            (false, false) => (MARGIN_LEAST_M, f64::INFINITY),
+        };
         let Some(margin) = self.spec.margin_m else { return travel.clamp(least, most) };
         if margin < travel {
             let (margin, travel) = (millimetres(margin), millimetres(travel));

@@ -43,7 +43,9 @@ pub(super) fn read_elastic(body: &Table<'_>, is_socket: bool) -> Option<Material
     let Some(table) = body.table("elastic").optional() else {
         if is_socket && !body.contains("elastic") {
             let problem = Problem::error(body.span(), "a socket deforms, but `elastic` is missing");
-            body.report(problem.help("write elastic = { young = \"165 MPa\", poisson = 0.35, density = \"1050 kg/m^3\" }"));
+            body.report(
+                problem.help("write elastic = { young = \"165 MPa\", poisson = 0.35, density = \"1050 kg/m^3\" }"),
+            );
         }
         return None;
     };

@@ -77,12 +77,7 @@ impl ElasticModel {
     ///
     /// # Errors
     /// When it is not held, or the matrices of a reduced model are not those of a body.
-    pub fn new(
-        fem: Arc<FemModel>,
-        touching: &[u32],
-        gravity: Vec3,
-        stepping: Stepping,
-    ) -> Result<Self, ElasticError> {
+    pub fn new(fem: Arc<FemModel>, touching: &[u32], gravity: Vec3, stepping: Stepping) -> Result<Self, ElasticError> {
         let answer = StaticAnswer::new(&fem, touching, &gravity)?;
         if let Stepping::Reduced(reduced) = &stepping {
             ReducedBody::new(reduced.clone(), gravity, Accuracy::Plain)?;
@@ -161,7 +156,8 @@ impl ElasticState {
             Stepping::Reduced(reduced) => {
                 // The model has been checked: it makes a body.
                 let body = ReducedBody::new(reduced.clone(), model.gravity, Accuracy::Plain);
-                let moving = |body| Inner::Reduced { body: Box::new(body), rows: Vec::new(), none: none(reduced.size()) };
+                let moving =
+                    |body| Inner::Reduced { body: Box::new(body), rows: Vec::new(), none: none(reduced.size()) };
                 body.map_or(Inner::Still, moving)
             }
         };
@@ -234,13 +230,7 @@ impl ElasticState {
     }
 
     /// Steps the body around the obstacles.
-    pub fn step(
-        &mut self,
-        obstacles: &[Obstacle<'_>],
-        reach_m: f64,
-        step_s: f64,
-        settings: &Settings,
-    ) -> Outcome {
+    pub fn step(&mut self, obstacles: &[Obstacle<'_>], reach_m: f64, step_s: f64, settings: &Settings) -> Outcome {
         let model = self.model.clone();
         let outcome = if matches!(self.inner, Inner::Still) {
             self.come_to_rest(&model, obstacles, reach_m, settings)

@@ -17,8 +17,8 @@
 //! Deformable bodies answer at once: each of their nodes near the tool travels with its place without the tool's force and with
 //! its compliance at rest ([`super::elastic`]). What the other hand does to the body is in that place.
 
-use super::rows::Contact;
 use super::elastic::{SoftContact, fill_answer};
+use super::rows::Contact;
 use super::{SimData, SimModel};
 use crate::math::{Mat6, Vec3};
 use crate::mechanism::{
