@@ -72,8 +72,8 @@ fn demo(scene: &str, seed: u64) -> serde_json::Value {
 
 #[test]
 fn whoever_pushes_it_home_it_stays_there() {
-    for scene in ["snap_connector", "snap_lan", "snap_cap"] {
-        for seed in 1..=20 {
+    for (scene, seeds) in [("snap_connector", 20), ("snap_lan", 5), ("snap_cap", 3)] {
+        for seed in 1..=seeds {
             let json = demo(scene, seed);
             assert_eq!(json["success"], true, "{scene}, seed {seed}: {json}");
             assert!(json["energy_min_j"].as_f64() >= Some(-1e-6), "{json}");
