@@ -18,6 +18,8 @@ pub mod passivity;
 pub mod plot;
 mod record;
 pub mod rig;
+pub mod snap;
+pub mod snap_rig;
 pub mod solver;
 pub mod storm;
 pub mod telemetry;
@@ -158,6 +160,11 @@ pub const SUITES: &[Suite] = &[
         name: "compliance",
         about: "compliance of up to 450 rows on a soft bar of 1,000 nodes, beside one solve per row; factors of earlier steps",
         run: compliance::run,
+    },
+    Suite {
+        name: "snap",
+        about: "a snap connector pushed together: force, click, shorter steps, finer meshes, few motions beside the whole body",
+        run: snap::run,
     },
     Suite {
         name: "telemetry",

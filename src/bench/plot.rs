@@ -81,6 +81,47 @@ pub fn draw_maps(
     root.present().map_err(failed)
 }
 
+/// A line of a picture.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What it is.
+    pub name: String,
+    /// Its points.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Draws lines over common axes, described as `axes` says, with a margin around them.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn draw_lines(path: &Path, axes: [&str; 2], lines: &[Line]) -> Result<(), BenchError> {
+    make_parent(path)?;
+    let span = |of: fn(&(f64, f64)) -> f64| {
+        let values = || lines.iter().flat_map(|line| &line.points).map(of).filter(|x| x.is_finite());
+        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+        // One value, or none, still makes an axis.
+        let around = if low.is_finite() { low } else { 0.0 };
+        let (low, high) = if high > low { (low, high) } else { (around - 1.0, around + 1.0) };
+        low - 0.05 * (high - low)..high + 0.05 * (high - low)
+    };
+    let root = SVGBackend::new(path, (640, 420)).into_drawing_area();
+    root.fill(&WHITE).map_err(failed)?;
+    let mut chart = ChartBuilder::on(&root)
+        .margin(12)
+        .x_label_area_size(40)
+        .y_label_area_size(60)
+        .build_cartesian_2d(span(|point| point.0), span(|point| point.1))
+        .map_err(failed)?;
+    chart.configure_mesh().x_desc(axes[0]).y_desc(axes[1]).draw().map_err(failed)?;
+    for (line, colour) in lines.iter().zip([BLACK, BOUND, BLUE].iter().cycle()) {
+        let drawn = LineSeries::new(line.points.iter().copied(), colour);
+        let mark = move |(x, y)| PathElement::new([(x, y), (x + 16, y)], *colour);
+        chart.draw_series(drawn).map_err(failed)?.label(&line.name).legend(mark);
+    }
+    chart.configure_series_labels().background_style(WHITE).border_style(BLACK).draw().map_err(failed)?;
+    root.present().map_err(failed)
+}
+
 /// Values evenly spaced on a logarithmic scale, both ends included.
 #[must_use]
 pub fn log_space(low: f64, high: f64, count: usize) -> Vec<f64> {

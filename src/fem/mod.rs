@@ -19,9 +19,12 @@
 //!
 //! [`ReducedBody`] is a linear body cut into segments of few motions (seed 000 §III; `segment`, `balance`, `reduced`).
 //!
+//! [`StaticAnswer`] is how a held body answers once it has come to rest: what the haptic thread solves with.
+//!
 //! A body steps in the same verbs as those of `mechanism::pmi`: `prepare` gives the free midpoint velocity and the
 //! compliance, `apply_contact` takes the forces the solver found, `finish` ends the step.
 
+mod answer;
 mod asynchronous;
 mod balance;
 mod compliance;
@@ -43,6 +46,7 @@ mod segment;
 mod shape;
 mod warp;
 
+pub use answer::StaticAnswer;
 pub use asynchronous::{AsyncBody, AsyncSpec};
 pub use balance::Balance;
 pub use compliance::Compliance;

@@ -11,6 +11,7 @@
 //!  Part       exact surface, nodes that can touch, mesh                    [part]
 //!  tet        tetrahedral meshes: files, checks, surface, where a point lies  [tet]
 //!  parts      threads, pegs and bores from their dimensions               [parts]
+//!  snap       snap connectors from their dimensions                       [snap]
 //! ```
 //!
 //! Collision asks for a [`Surface`] and a slice of [`Feature`]s only, so a mesh, a grid or a network is one more
@@ -27,6 +28,7 @@ pub mod mesh;
 mod part;
 pub mod parts;
 mod shape;
+pub mod snap;
 mod sphere;
 mod surface;
 pub mod tet;

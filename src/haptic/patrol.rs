@@ -22,8 +22,8 @@ pub(super) const AT_ONCE: usize = 4;
 const SPREAD: f64 = 2e-3;
 /// Cosine between a node's normal and the way into the surface below which the two cannot be facing each other.
 const BEHIND: f64 = -0.3;
-/// Marks contacts made here.
-const OWN: u64 = 1 << 63;
+/// Marks contacts made here; those of the simulation have other highest bits.
+const OWN: u64 = 1 << 62;
 
 /// A node that has come through.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Intruder {
 impl Intruder {
     /// True for the name of one.
     pub(super) fn is_named(id: u64) -> bool {
-        id & OWN != 0
+        id >> 62 == OWN >> 62
     }
 }
 

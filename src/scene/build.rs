@@ -13,14 +13,18 @@ use super::task::{Condition, Goal, TaskWatcher};
 use crate::collision::Reduction;
 use crate::device::operator::{Action, Phase, Script, Skill, Until};
 use crate::device::{DeviceSpec, Limits};
+use crate::fem::{FemModel, FemSpec, Mass, Material, Ordering, Rayleigh};
 use crate::files::{Problem, Problems, Report};
+use crate::geometry::snap::{HELD, TOUCHING};
+use crate::geometry::tet::TetMesh;
 use crate::geometry::{MassProperties, Shape};
 use crate::haptic::{Felt, HapticModel, Policy, Surfaces, ToolModel};
 use crate::math::{Mapping, Pose};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
 use crate::shared::SkinModel;
-use crate::sim::{BodyModel, Motion, SimModel, ToolBody};
+use crate::sim::{BodyModel, ElasticError, ElasticModel, Motion, SimModel, Stepping, ToolBody};
+use std::sync::Arc;
 
 /// Bounds of the solve in a tick. A residual of 10⁻⁶ of the largest violation, some tenths of a millimetre, is far below
 /// what can be felt, and the next tick goes on from there.
@@ -40,6 +44,10 @@ const MARGIN_LEAST_M: f64 = 2e-3;
 /// Least and largest margin of scenes with machined parts, m. Their room is a fraction of a millimetre, and their models know
 /// distances to 1 mm.
 const MARGIN_PARTS_M: (f64, f64) = (5e-4, 9e-4);
+
+/// The same with bodies that deform: a plug that is pulled in lands within one step of a slow simulation, which must know of what it
+/// lands on; and a node much farther away has another part of the plug before it by then.
+const MARGIN_ELASTIC_M: (f64, f64) = (5e-4, 2e-3);
 
 /// Everything a run of a scene on a device needs.
 #[derive(Clone, Debug)]
@@ -345,19 +353,20 @@ impl Check<'_> {
     fn bodies(&mut self) -> Option<Vec<BodyModel>> {
         let mut models = Vec::with_capacity(self.spec.bodies.len());
         for (index, (body, solid)) in self.spec.bodies.iter().zip(self.solids.clone()).enumerate() {
-            let Some(Solid { shape, field }) = solid else { continue };
+            let Some(Solid { shape, field, elements }) = solid else { continue };
             let properties = shape.mass_properties(1.0);
             let center = match (body.weight, &properties) {
-                (Weight::Fixed, _) | (_, None) => Pose::identity(),
+                (Weight::Fixed | Weight::Elastic(_), _) | (_, None) => Pose::identity(),
                 (_, Some(properties)) => Pose::from_parts(properties.center.into(), Default::default()),
             };
             let motion = match (body.weight, &properties) {
                 (Weight::Fixed, _) => Some(Motion::Fixed),
+                (Weight::Elastic(material), _) => self.elastic(index, material, elements.as_deref()),
                 (Weight::Mass(mass), Some(p)) => inertia_of(p, mass / p.mass).map(Motion::Free),
                 (Weight::Density(density), Some(p)) => inertia_of(p, density).map(Motion::Free),
                 (_, None) => None,
             };
-            if motion.is_none() {
+            if motion.is_none() && !matches!(body.weight, Weight::Elastic(_)) {
                 let message = format!("`{}` is too light or too small to be moved by computed forces", body.name);
                 self.error(
                     &format!("body.{index}.weight"),
@@ -378,15 +387,46 @@ impl Check<'_> {
         (models.len() == self.spec.bodies.len()).then_some(models)
     }
 
-    /// Bodies and the tool must not start inside one another. Two fixed bodies may.
+    /// How a body that deforms moves. Between the steps of a simulation that is no faster than the haptic loop a stiff body
+    /// comes to rest.
+    fn elastic(&mut self, index: usize, material: Material, elements: Option<&TetMesh>) -> Option<Motion> {
+        let mesh = elements?;
+        let group = |name: &str| mesh.group(name).map_or_else(Vec::new, |group| mesh.group_nodes(group));
+        let gravity = self.spec.bodies[index].pose.rotation.inverse_transform_vector(&self.spec.gravity);
+        let spec = FemSpec {
+            mesh,
+            materials: &[material],
+            damping: Rayleigh::default(),
+            fixed: &group(HELD),
+            mass: Mass::Consistent,
+            ordering: Ordering::LeastFill,
+        };
+        let made = FemModel::new(&spec)
+            .map_err(ElasticError::from)
+            .and_then(|fem| ElasticModel::new(Arc::new(fem), &group(TOUCHING), gravity, Stepping::AtRest));
+        match made {
+            Ok(model) => Some(Motion::Elastic(Arc::new(model))),
+            Err(error) => {
+                self.error(
+                    &format!("body.{index}.shape"),
+                    &error.to_string(),
+                    "change `elastic`; are the units right?",
+                );
+                None
+            }
+        }
+    }
+
+    /// Bodies and the tool must not start inside one another. Two fixed bodies may, and so may what deforms and bodies, which it
+    /// does not touch.
     fn overlaps(&mut self) {
         let (spec, solids, held) = (self.spec, self.solids.clone(), self.held.clone());
         for (index, (body, solid)) in spec.bodies.iter().zip(&solids).enumerate() {
             let Some(solid) = solid else { continue };
             for (other, other_solid) in spec.bodies[..index].iter().zip(&solids) {
-                let (false, Some(other_solid)) =
-                    (body.weight == Weight::Fixed && other.weight == Weight::Fixed, other_solid)
-                else {
+                let deforms = [body.weight, other.weight].iter().any(|weight| matches!(weight, Weight::Elastic(_)));
+                let harmless = deforms || body.weight == Weight::Fixed && other.weight == Weight::Fixed;
+                let (false, Some(other_solid)) = (harmless, other_solid) else {
                     continue;
                 };
                 if let Some(depth) = overlap_m((&solid.shape, &body.pose), (&other_solid.shape, &other.pose)) {
@@ -427,7 +467,12 @@ impl Check<'_> {
             self.error("simulation", &message, "lower `simulation`: no one could feel the steps in between");
         }
         let travel = limits.speed.linear * self.spec.mapping.motion_scale * MARGIN_STEPS / rate;
-        let (least, most) = if self.has_parts() { MARGIN_PARTS_M } else { (MARGIN_LEAST_M, f64::INFINITY) };
+        let deforms = self.spec.bodies.iter().any(|body| matches!(body.weight, Weight::Elastic(_)));
+        let (least, most) = match (deforms, self.has_parts()) {
+            (true, _) => MARGIN_ELASTIC_M,
+            (false, true) => MARGIN_PARTS_M,
+            (false, false) => (MARGIN_LEAST_M, f64::INFINITY),
+        };
         let Some(margin) = self.spec.margin_m else { return (travel, travel.clamp(least, most)) };
         if margin < travel {
             let (little, way) = (millimetres(margin), millimetres(travel));

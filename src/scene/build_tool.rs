@@ -22,7 +22,7 @@ impl Check<'_> {
     /// The tool's body.
     pub(super) fn tool(&mut self) -> Option<ToolBody> {
         let tool = &self.spec.tool;
-        let Solid { shape, field } = self.held.clone()?;
+        let Solid { shape, field, .. } = self.held.clone()?;
         let made = shape.mass_properties(1.0).and_then(|properties| {
             // Rotation of the shape within the tool's frame.
             let turned = if self.device.rotation_sensed {

@@ -5,9 +5,11 @@
 use super::spec::{ModelChoice, PartForm, PartSpec, ShapeSpec, Source};
 use crate::bake::{Design, GridPlan, TrainPlan, bake_grid};
 use crate::collision::field::{Baked, FileError, SourceHash};
-use crate::geometry::Shape;
-use crate::geometry::mesh::{LengthUnit, TriMesh, Weld, read_obj, read_stl};
+use crate::geometry::mesh::{LengthUnit, MeshSurface, TriMesh, Weld, read_obj, read_stl};
 use crate::geometry::parts::{Body, Fit, Hand, ThreadSpec};
+use crate::geometry::snap::SnapSpec;
+use crate::geometry::tet::TetMesh;
+use crate::geometry::{Part, Shape};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +26,8 @@ pub(super) struct Solid {
     pub(super) shape: Shape,
     /// Fast distances of a part; none where the surface itself is asked.
     pub(super) field: Option<Arc<Baked>>,
+    /// Its elements, where it deforms.
+    pub(super) elements: Option<Arc<TetMesh>>,
 }
 
 /// What is wrong, and what to do about it.
@@ -42,9 +46,24 @@ impl Unmade {
 /// Makes a shape of the scene file `source`.
 pub(super) fn make(spec: &ShapeSpec, source: &Source) -> Result<Solid, Unmade> {
     match spec {
-        ShapeSpec::Plain(shape) => Ok(Solid { shape: shape.clone(), field: None }),
+        ShapeSpec::Plain(shape) => Ok(Solid { shape: shape.clone(), field: None, elements: None }),
         ShapeSpec::Part(part) => make_part(part, source),
+        ShapeSpec::Plug(connector) => {
+            let plug = SnapSpec::shipped(*connector).plug().map_err(|error| cannot(&error))?;
+            Ok(Solid { shape: Shape::Part(Arc::new(plug)), field: None, elements: None })
+        }
+        ShapeSpec::Socket { connector, detail } => {
+            let elements = SnapSpec::shipped(*connector).socket(*detail).map_err(|error| cannot(&error))?;
+            let (skin, _) = elements.skin().mesh(&elements).map_err(|error| cannot(&error))?;
+            let surface = MeshSurface::new(skin.clone()).map_err(|error| cannot(&error))?;
+            let part = Part::new("snap-socket", Box::new(surface), skin, false);
+            Ok(Solid { shape: Shape::Part(Arc::new(part)), field: None, elements: Some(Arc::new(elements)) })
+        }
     }
+}
+
+fn cannot(error: &dyn std::fmt::Display) -> Unmade {
+    Unmade::new(error.to_string(), "change its dimensions or its mesh")
 }
 
 fn make_part(spec: &PartSpec, source: &Source) -> Result<Solid, Unmade> {
@@ -52,7 +71,6 @@ fn make_part(spec: &PartSpec, source: &Source) -> Result<Solid, Unmade> {
         PartForm::Design(design) => design.clone(),
         PartForm::Mesh { file, unit } => Design::Mesh(read_mesh(&beside(source, file), *unit)?),
     };
-    let cannot = |error: &dyn std::fmt::Display| Unmade::new(error.to_string(), "change its dimensions or its mesh");
     let part = design.part(spec.facets).map_err(|error| cannot(&error))?;
     let from = design.source().map_err(|error| cannot(&error))?;
     let plan = grid_plan(&design);
@@ -75,7 +93,7 @@ fn make_part(spec: &PartSpec, source: &Source) -> Result<Solid, Unmade> {
                 })?))
             }
         };
-    Ok(Solid { shape: Shape::Part(Arc::new(part)), field })
+    Ok(Solid { shape: Shape::Part(Arc::new(part)), field, elements: None })
 }
 
 fn grid_plan(design: &Design) -> GridPlan {

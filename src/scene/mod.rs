@@ -22,6 +22,7 @@ mod read;
 mod read_operator;
 mod read_part;
 mod read_shape;
+mod read_snap;
 mod read_task;
 mod schema;
 mod schema_task;

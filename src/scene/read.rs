@@ -7,6 +7,7 @@
 
 use super::read_operator::{Names, read_operator};
 use super::read_shape::{read_pose, read_shape};
+use super::read_snap::read_elastic;
 use super::read_task::read_task;
 use super::spec::{
     BodySpec, CouplingKind, CouplingSpec, HandSpec, SafetySpec, SceneSpec, ShapeSpec, Source, ToolSpec, Weight,
@@ -192,7 +193,10 @@ fn read_body(table: &Table<'_>, name: &str, materials: &[&str]) -> Option<BodySp
     let fixed = table.boolean("fixed").or(false);
     let mass = table.quantity("mass", Dimension::Mass).at_least(MASS_KG.0).at_most(MASS_KG.1);
     let density = table.quantity("density", Dimension::Density).positive().at_most(DENSITY_MAX);
+    let is_socket = matches!(shape, Some(ShapeSpec::Socket { .. }));
+    let elastic = read_elastic(table, is_socket);
     let weight = match (fixed, table.contains("mass"), table.contains("density")) {
+        _ if is_socket => elastic.map(Weight::Elastic),
         (true, ..) => {
             for (key, value) in [("mass", mass.optional()), ("density", density.optional())] {
                 if value.is_some() {
@@ -223,6 +227,9 @@ fn read_tool(table: &Table<'_>, materials: &[&str], source: &mut Source) -> Opti
     let mass_kg = table.quantity("mass", Dimension::Mass).at_least(MASS_KG.0).at_most(MASS_KG.1).required();
     let material = table.reference("material", "material", materials).required();
     let pose = read_pose(table, "pose");
+    if matches!(shape, Some(ShapeSpec::Socket { .. })) {
+        table.error("shape", "a socket is held by its base, not by a hand", "take a plug, or another solid");
+    }
     if matches!(shape, Some(ShapeSpec::Plain(Shape::HalfSpace(_)))) {
         table.error("shape", "a half-space has no end and cannot be held", "take a sphere, a box or another solid");
     }

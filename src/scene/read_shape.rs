@@ -3,6 +3,7 @@
 //! Thread: cold.
 
 use super::read_part::{PART_KEYS, ask_for, read_part};
+use super::read_snap;
 use super::spec::{PartKind, ShapeSpec};
 use crate::files::{Dimension, Field, Problem, Table};
 use crate::geometry::{Bore, Capsule, Cuboid, Cylinder, HalfSpace, Shape, Sphere};
@@ -24,9 +25,11 @@ enum Kind {
     HalfSpace,
     Bore,
     Part(PartKind),
+    Plug,
+    Socket,
 }
 
-const KINDS: [(&str, Kind); 11] = [
+const KINDS: [(&str, Kind); 13] = [
     ("box", Kind::Box),
     ("sphere", Kind::Sphere),
     ("cylinder", Kind::Cylinder),
@@ -38,6 +41,8 @@ const KINDS: [(&str, Kind); 11] = [
     ("peg", Kind::Part(PartKind::Peg)),
     ("bore-block", Kind::Part(PartKind::BoreBlock)),
     ("mesh", Kind::Part(PartKind::Mesh)),
+    ("snap-plug", Kind::Plug),
+    ("snap-socket", Kind::Socket),
 ];
 
 /// The shape under `shape`.
@@ -50,6 +55,7 @@ pub(super) fn read_shape(table: &Table<'_>) -> Option<ShapeSpec> {
             length(&shape, key).optional();
         }
         PART_KEYS.iter().for_each(|key| ask_for(&shape, key));
+        read_snap::ask_for(&shape);
         return None;
     };
     let made = match kind {
@@ -65,6 +71,8 @@ pub(super) fn read_shape(table: &Table<'_>) -> Option<ShapeSpec> {
         }
         Kind::HalfSpace => Shape::HalfSpace(HalfSpace),
         Kind::Bore => bore(&shape)?,
+        Kind::Plug => return read_snap::read_plug(&shape),
+        Kind::Socket => return read_snap::read_socket(&shape),
         Kind::Part(kind) => return read_part(&shape, kind).map(ShapeSpec::Part),
     };
     match made.check() {

@@ -5,6 +5,7 @@
 
 use super::read::BODIES_MAX;
 use super::read_part::{FACETS, ROWS, THREAD};
+use super::read_snap::{POISSON_MAX, YOUNG_PA};
 use super::schema_task::{OPERATOR, TASK};
 use crate::files::Dimension as D;
 use crate::files::Format;
@@ -141,7 +142,7 @@ static MATERIAL: Keys = Keys {
 
 static BODY: Keys = Keys {
     heading: "[body.NAME]",
-    about: "A rigid body. NAME as for materials.",
+    about: "A rigid body, or a socket that deforms. NAME as for materials.",
     keys: &[
         Key::table("shape", &SHAPE, "Its shape"),
         Key::new("material", Kind::Reference("material"), "\"steel\"", "Its surface"),
@@ -152,12 +153,31 @@ static BODY: Keys = Keys {
             .positive()
             .at_most(30_000.0)
             .chosen(),
+        Key::table("elastic", &ELASTIC, "What a snap-socket is made of; it is held by its base").chosen(),
     ],
     choices: &[
-        Choice::needing(&["mass"]).unless(&[("fixed", "true"), ("shape.kind", "\"half-space\"")]),
-        Choice::needing(&["density"]).unless(&[("fixed", "true"), ("shape.kind", "\"half-space\"")]),
-        Choice::needing(&[]).when(&[("fixed", "true")]).allowing(&["mass", "density"]),
+        Choice::needing(&["mass"]).unless(NOT_FREE),
+        Choice::needing(&["density"]).unless(NOT_FREE),
+        Choice::needing(&[]).when(&[("fixed", "true")]).unless(SOCKET).allowing(&["mass", "density"]),
+        Choice::needing(&["elastic"]).when(SOCKET).refusing(&["fixed"]),
     ],
+};
+
+/// A socket.
+const SOCKET: &[(&str, &str)] = &[("shape.kind", "\"snap-socket\"")];
+/// Bodies without a mass of their own.
+const NOT_FREE: &[(&str, &str)] =
+    &[("fixed", "true"), ("shape.kind", "\"half-space\""), ("shape.kind", "\"snap-socket\"")];
+
+static ELASTIC: Keys = Keys {
+    heading: "elastic = { … }",
+    about: "A linear elastic, isotropic material.",
+    keys: &[
+        quantity("young", D::Pressure, "\"165 MPa\"", "Young's modulus").at_least(YOUNG_PA.0).at_most(YOUNG_PA.1),
+        quantity("poisson", D::Dimensionless, "0.35", "Poisson's ratio").not_negative().at_most(POISSON_MAX),
+        quantity("density", D::Density, "\"1050 kg/m^3\"", "Density").positive().at_most(30_000.0),
+    ],
+    choices: &[],
 };
 
 static TOOL: Keys = Keys {
@@ -169,7 +189,7 @@ static TOOL: Keys = Keys {
         Key::new("material", Kind::Reference("material"), "\"steel\"", "Its surface"),
         Key::table("pose", &POSE, "The shape's frame in the scene at the start").optional("at the origin, not turned"),
     ],
-    choices: &[Choice::needing(&[]).unless(&[("shape.kind", "\"half-space\"")])],
+    choices: &[Choice::needing(&[]).unless(&[("shape.kind", "\"half-space\""), ("shape.kind", "\"snap-socket\"")])],
 };
 
 static POSE: Keys = Keys {
@@ -196,7 +216,8 @@ static SHAPE: Keys = Keys {
             half-space fills z ≤ 0. A bore is a block with a round hole that opens at its top, whose middle is the frame's \
             origin. The rest are machined parts, which touch with thousands of nodes all over their surface: a bolt stands on \
             z = 0, its free end up; a nut is centred; a peg has its tip at z = 0 and reaches up; a bore-block is round, its \
-            mouth at z = 0; a mesh has the frame of its file.",
+            mouth at z = 0; a mesh has the frame of its file. A snap-socket stands on z = 0 and opens upwards; the snap-plug of \
+            the same connector has its tip at z = 0.",
     keys: &[
         Key::new(
             "kind",
@@ -212,6 +233,8 @@ static SHAPE: Keys = Keys {
                 "peg",
                 "bore-block",
                 "mesh",
+                "snap-plug",
+                "snap-socket",
             ]),
             "\"box\"",
             "Which solid; it decides the other keys",
@@ -279,6 +302,20 @@ static SHAPE: Keys = Keys {
              `hapticd bake`, which starts at the scene file",
         )
         .chosen(),
+        Key::new(
+            "connector",
+            Kind::Word(&["two-prong", "lan", "cap"]),
+            "\"two-prong\"",
+            "Which snap connector: two prongs, one latch beside a guide, or a ring",
+        )
+        .chosen(),
+        Key::new(
+            "detail",
+            Kind::Word(&["coarse", "fine"]),
+            "\"coarse\"",
+            "How fine the elements of a socket are: some 700 unknowns, as when left out, or 1300",
+        )
+        .chosen(),
     ],
     choices: &[
         Choice::needing(&["size"]).when(&[("kind", "\"box\"")]),
@@ -313,6 +350,8 @@ static SHAPE: Keys = Keys {
         Choice::needing(&["radius", "depth", "outer"]).when(&[("kind", "\"bore-block\"")]).allowing(BORE_BLOCK),
         Choice::needing(&["diameter", "depth", "outer"]).when(&[("kind", "\"bore-block\"")]).allowing(BORE_BLOCK),
         Choice::needing(&["file", "unit"]).when(&[("kind", "\"mesh\"")]).allowing(&["model"]),
+        Choice::needing(&["connector"]).when(&[("kind", "\"snap-plug\"")]),
+        Choice::needing(&["connector"]).when(&[("kind", "\"snap-socket\"")]).allowing(&["detail"]),
     ],
 };
 

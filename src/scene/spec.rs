@@ -5,10 +5,12 @@
 use super::task::Goal;
 use crate::bake::Design;
 use crate::device::operator::{Phase, Skill};
+use crate::fem;
 use crate::files::{Problems, Report};
 use crate::geometry::Shape;
 use crate::geometry::mesh::LengthUnit;
 use crate::geometry::parts::{Facets, ThreadSpec};
+use crate::geometry::snap::{Detail, SnapKind};
 use crate::math::{Mapping, Pose, Vec3};
 use crate::sim::Material;
 use std::collections::BTreeMap;
@@ -118,6 +120,15 @@ pub enum ShapeSpec {
     Plain(Shape),
     /// A machined part, which is made when the scene is built.
     Part(PartSpec),
+    /// The rigid half of a snap connector.
+    Plug(SnapKind),
+    /// The half that deforms.
+    Socket {
+        /// Which connector.
+        connector: SnapKind,
+        /// How fine its elements are.
+        detail: Detail,
+    },
 }
 
 /// How heavy a body is.
@@ -129,6 +140,8 @@ pub enum Weight {
     Mass(f64),
     /// Density, kg/m³.
     Density(f64),
+    /// It is held and deforms.
+    Elastic(fem::Material),
 }
 
 /// `[body.NAME]`

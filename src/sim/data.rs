@@ -4,7 +4,7 @@
 
 use super::rows::{Bent, Contact};
 use super::step::FORESEEN_S;
-use super::{MaterialOrder, Motion, SimModel, ToolBody};
+use super::{ElasticState, MaterialOrder, Motion, SimModel, ToolBody};
 use crate::collision::{Collider, CollisionModel, ModelError, Request, Service, Watch};
 use crate::geometry::{Feature, Shape};
 use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
@@ -116,6 +116,8 @@ pub struct SimData {
     pub stamp: Stamp,
     /// Bodies that move; `None` for fixed ones. Written by 4 move, 5 settle, 7 push apart.
     pub bodies: Vec<Option<RigidBody>>,
+    /// Bodies that deform; `None` for others. Written by 5 settle.
+    pub elastic: Vec<Option<ElasticState>>,
     /// Poses as shown. Written by 8 publish.
     pub view: SceneView,
     /// Figures of the last step.
@@ -182,10 +184,14 @@ impl SimData {
     fn with_service(model: &SimModel, service: Service) -> Self {
         let gravity = Gravity { acceleration: model.gravity };
         let body = |body: &super::BodyModel| match body.motion {
-            Motion::Fixed => None,
+            Motion::Fixed | Motion::Elastic(_) => None,
             Motion::Free(inertia) => {
                 Some(RigidBody::new(inertia, gravity, Coriolis::Midpoint, body.start, Twist::zeros()))
             }
+        };
+        let elastic = |body: &super::BodyModel| match &body.motion {
+            Motion::Elastic(model) => Some(ElasticState::new(model.clone())),
+            Motion::Fixed | Motion::Free(_) => None,
         };
         let mut movers: Vec<Mover> = model.tools.iter().map(|tool| Mover::tool(tool, tool.start)).collect();
         movers
@@ -193,6 +199,7 @@ impl SimData {
         let mut data = Self {
             stamp: Stamp::default(),
             bodies: model.bodies.iter().map(body).collect(),
+            elastic: model.bodies.iter().map(elastic).collect(),
             view: SceneView::empty(),
             report: StepReport::default(),
             forces: Vec::new(),
@@ -270,7 +277,8 @@ impl SimData {
     /// Kinetic and potential energy of all bodies, J.
     #[must_use]
     pub fn energy_j(&self) -> f64 {
-        self.bodies.iter().flatten().map(|body| body.ledger().total_j()).sum()
+        let rigid: f64 = self.bodies.iter().flatten().map(|body| body.ledger().total_j()).sum();
+        rigid + self.elastic.iter().flatten().map(ElasticState::energy_j).sum::<f64>()
     }
 
     /// True when the collision thread was to serve the last step and could not.
@@ -320,11 +328,14 @@ fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
         field: field.clone(),
     };
     let colliders: Vec<Collider> = tools.chain(bodies).enumerate().map(collider).collect();
-    let is_fixed = |mover: u16| {
+    let motion = |mover: u16| {
         let body = usize::from(mover).checked_sub(hands).and_then(|index| model.bodies.get(index));
-        body.is_some_and(|body| matches!(body.motion, Motion::Fixed))
+        body.map(|body| &body.motion)
     };
-    let pairs = CollisionModel::every_pair(&colliders, is_fixed);
+    let is_fixed = |mover: u16| matches!(motion(mover), Some(Motion::Fixed));
+    let deforms = |mover: u16| matches!(motion(mover), Some(Motion::Elastic(_)));
+    let mut pairs = CollisionModel::every_pair(&colliders, is_fixed);
+    pairs.retain(|pair| !deforms(pair.a) && !deforms(pair.b));
     let made = CollisionModel::new(&colliders, pairs, model.margin_m)?;
     let made = made.reducing(model.reduction, CONTACTS_OF_PARTS);
     // A short step needs no watch: what is next is among the contacts.

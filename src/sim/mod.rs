@@ -3,6 +3,7 @@
 //! Thread: simulation. [`step`] is pure; [`thread`] paces it.
 
 mod data;
+mod elastic;
 mod materials;
 mod model;
 mod publish;
@@ -12,6 +13,7 @@ mod step;
 pub mod thread;
 
 pub use data::{ContactForce, SimData, StepReport, empty_snapshot};
+pub use elastic::{ElasticError, ElasticModel, ElasticState, Obstacle, SoftContact, Stepping};
 pub use materials::{MAX_MATERIALS, MaterialOrder};
 pub use model::{BodyModel, Material, Motion, SimModel, ToolBody};
 pub use step::{is_free, step};

@@ -2,6 +2,7 @@
 //!
 //! Thread: any (plain data, made by `scene`).
 
+use super::ElasticModel;
 use crate::collision::Reduction;
 use crate::collision::field::Baked;
 use crate::geometry::Shape;
@@ -22,12 +23,14 @@ pub struct Material {
 }
 
 /// How a body moves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Motion {
     /// Not at all.
     Fixed,
     /// As a rigid body.
     Free(RigidInertia),
+    /// It stays where it is and deforms. The tools alone touch it.
+    Elastic(Arc<ElasticModel>),
 }
 
 /// One body of the scene.

@@ -13,7 +13,11 @@
 //! as a given would leave the box between them free to be accelerated by both; the other tool as a moving wall would let
 //! either hand do work on the box that the other never feels. As a body with a mass it takes no more energy than it is
 //! given. A tool that is where its handle is (direct coupling, or nothing rendered) is a wall, and moves with its twist.
+//!
+//! Deformable bodies answer at once: each of their nodes near the tool travels with its place without the tool's force and with
+//! its compliance at rest ([`super::elastic`]). What the other hand does to the body is in that place.
 
+use super::elastic::{SoftContact, fill_answer};
 use super::rows::Contact;
 use super::{SimData, SimModel};
 use crate::collision::Side;
@@ -52,7 +56,59 @@ pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: usize, out:
     for row in 0..out.row_count {
         out.compliance[row * MAX_ROWS..][..out.row_count].fill(0.0);
     }
+    out.dropped += write_elastic(model, data, hand, out);
+    out.dropped
+}
+
+/// Adds the contacts of the hand's tool with deformable bodies behind the others; gives the number of those that did not fit.
+fn write_elastic(model: &SimModel, data: &SimData, hand: usize, out: &mut MechanismSnapshot) -> u32 {
+    let mut dropped = 0;
+    for (index, body) in data.elastic.iter().enumerate() {
+        let Some(body) = body else { continue };
+        let first = out.row_count;
+        let mut chosen: Vec<(&SoftContact, &[f64])> =
+            body.contacts().iter().zip(body.lambda().chunks_exact(3)).filter(|(c, _)| c.obstacle == hand).collect();
+        let room = ROOM - out.block_count;
+        if chosen.len() > room {
+            dropped += (chosen.len() - room) as u32;
+            chosen.sort_by(|a, b| a.0.gap.total_cmp(&b.0.gap));
+            chosen.truncate(room);
+        }
+        let contacts: Vec<SoftContact> = chosen.iter().map(|(contact, _)| **contact).collect();
+        let mut compliance = Vec::new();
+        fill_answer(&body.model().answer, &contacts, &mut compliance);
+        let rows = 3 * contacts.len();
+        for row in 0..first {
+            out.compliance[row * MAX_ROWS + first..][..rows].fill(0.0);
+        }
+        for (row, values) in compliance.chunks_exact(rows.max(1)).enumerate() {
+            let target = &mut out.compliance[(first + row) * MAX_ROWS..][..first + rows];
+            target[..first].fill(0.0);
+            target[first..].copy_from_slice(values);
+        }
+        for (contact, force) in chosen {
+            let law = Law::Contact { friction: contact.friction, compliance: 0.0 };
+            out.blocks[out.block_count] = Block { id: soft_id(index, contact.node), first: out.row_count, law };
+            out.anew[out.block_count] = Anew::No;
+            out.block_count += 1;
+            let place = data.pose(index) * nalgebra::Point3::from(body.without(contact.node, hand));
+            let foot = model.tools[hand].pose_tool_shape * nalgebra::Point3::from(contact.foot);
+            for k in 0..3 {
+                let direction = data.pose(index).rotation * contact.directions[k];
+                let offset = direction.dot(&place.coords);
+                out.lambda[out.row_count] = force[k];
+                out.rows[out.row_count] =
+                    Row { kind: RowKind::Point, direction, point_tool: foot.coords, offset, ..Row::EMPTY };
+                out.row_count += 1;
+            }
+        }
+    }
     dropped
+}
+
+/// Names the contact of a node. The ids of others count pairs from zero in their highest bits and never come that far.
+fn soft_id(body: usize, node: usize) -> u64 {
+    1 << 63 | (body as u64) << 32 | node as u64
 }
 
 /// Writes the bodies of the chosen contacts; gives the place of each mover among them.

@@ -6,7 +6,8 @@
 //! 2. assemble: `δ = W λ + δ_free` at the end of the step
 //! 3. solve: contact forces; 1 to 3 are repeated while bodies turn, until rows and motion agree
 //! 4. move: midpoint twists, poses, velocities
-//! 5. settle: velocities obey the contact law too (impact, restitution)
+//! 5. settle: velocities obey the contact law too (impact, restitution); deformable bodies give way to the tools
+//!    ([`super::elastic`])
 //! 6. collide: contacts within the margin, with the tools where they are now
 //! 7. push apart: what overlaps, without giving it speed
 //! 8. publish: a snapshot for each hand's haptic thread, a view for the screen
@@ -24,7 +25,7 @@
 use super::data::Mover;
 use super::rows::{Bent, Contact};
 use super::settle::{push_apart, settle};
-use super::{ContactForce, Motion, SimData, SimModel, StepReport, publish};
+use super::{ContactForce, Motion, Obstacle, SimData, SimModel, StepReport, publish};
 use crate::collision::{Outlook, Side};
 use crate::math::{Mat6, Twist, Vec3, Vec6, Wrench, advance};
 use crate::mechanism::newton::solve_robustly;
@@ -57,11 +58,12 @@ pub fn step(
     advance_bodies(data, step_s);
     settle(model, data, step_s);
     record_forces(data, step_s);
+    let soft = deform(model, data, step_s);
     let (contacts, touching) = (data.contacts.len(), data.lambda.chunks_exact(3).filter(|l| l[0] > 0.0).count());
     stand(model, data, step_s);
     look(model, data);
     let all = data.contacts.iter().chain(&data.tool_contacts);
-    let penetration_m = all.fold(0.0, |m: f64, c| m.max(-c.candidate.gap));
+    let penetration_m = all.fold(soft.penetration_m, |m: f64, c| m.max(-c.candidate.gap));
     let lifted_j = push_apart(model, data);
     data.stamp.sequence += 1;
     data.stamp.at = data.stamp.at.plus((step_s * NS_PER_S as f64).round() as u64);
@@ -72,11 +74,11 @@ pub fn step(
         dropped += publish::write_snapshot(model, data, hand, out);
     }
     data.report = StepReport {
-        contacts,
-        touching,
-        iterations: outcome.iterations,
-        residual: outcome.residual,
-        converged: outcome.converged,
+        contacts: contacts + soft.contacts,
+        touching: touching + soft.touching,
+        iterations: outcome.iterations + soft.iterations,
+        residual: outcome.residual.max(soft.residual),
+        converged: outcome.converged && soft.converged,
         penetration_m,
         lifted_j,
         dropped,
@@ -127,6 +129,32 @@ fn pushed(seen: &ToolSample, tool: &ToolSample, index: usize, step_s: f64) -> (W
     }
     let moment = new.moment - old.moment - old.impulse * time_s;
     (impulse / step_s, (moment - impulse * (0.5 * time_s)) / step_s)
+}
+
+/// Deformable bodies give way to the tools, which are no longer where the movers still have them.
+fn deform(model: &SimModel, data: &mut SimData, step_s: f64) -> StepReport {
+    let mut report = StepReport { converged: true, ..StepReport::default() };
+    for index in 0..data.elastic.len() {
+        let inverse = data.pose(index).inverse();
+        let mut obstacles = Vec::with_capacity(model.tools.len());
+        for (hand, tool) in model.tools.iter().enumerate() {
+            obstacles.push(Obstacle {
+                shape: &tool.shape,
+                pose: inverse * data.seen[hand].pose_world_tool * tool.pose_tool_shape,
+                before: inverse * data.movers[hand].pose * tool.pose_tool_shape,
+                friction: data.pair(tool.material, model.bodies[index].material).0,
+            });
+        }
+        let Some(body) = &mut data.elastic[index] else { continue };
+        let outcome = body.step(&obstacles, model.margin_m, step_s, &model.solver);
+        report.contacts += body.contacts().len();
+        report.touching += body.lambda().chunks_exact(3).filter(|force| force[0] > 0.0).count();
+        report.iterations += outcome.iterations;
+        report.residual = report.residual.max(outcome.residual);
+        report.converged &= outcome.converged;
+        report.penetration_m = body.contacts().iter().fold(report.penetration_m, |most, c| most.max(-c.gap));
+    }
+    report
 }
 
 /// Between stages 5 and 6: everything where it is at the end of the step, and what it is about to do.

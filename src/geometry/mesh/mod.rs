@@ -30,6 +30,7 @@ mod weld;
 pub use bvh::{Bvh, Nearest};
 pub use nearest::Part;
 pub use obj::{read_obj, write_obj};
+pub(super) use polygon::triangulate;
 pub use ray::RayHit;
 pub use sample::{Node, SampleSpec, sample_surface};
 pub use stl::{read_stl, write_stl, write_stl_text};

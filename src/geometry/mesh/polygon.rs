@@ -18,7 +18,7 @@ fn turn(a: Point, b: Point, c: Point) -> f64 {
 }
 
 /// Appends the triangles of the polygon `corners`, wound as it is.
-pub(super) fn triangulate(vertices: &[Vec3], corners: &[u32], triangles: &mut Vec<[u32; 3]>) {
+pub(in crate::geometry) fn triangulate(vertices: &[Vec3], corners: &[u32], triangles: &mut Vec<[u32; 3]>) {
     let at = |v: u32| vertices[v as usize];
     if let [a, b, c] = *corners {
         triangles.push([a, b, c]);

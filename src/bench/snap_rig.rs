@@ -1,0 +1,205 @@
+//! A snap connector pushed together by a given motion, for the suite `snap` and for tests.
+//!
+//! Thread: main (cold).
+
+use super::BenchError;
+use super::fem_rig::failed;
+use crate::fem::{FemModel, FemSpec, Keep, Mass, Material, Modes, Ordering, Rayleigh, ReduceSpec, ReducedModel};
+use crate::geometry::Shape;
+use crate::geometry::snap::{Detail, HELD, SnapKind, SnapSpec, TOUCHING};
+use crate::math::{Pose, Vec3};
+use crate::mechanism::solver::Settings;
+use crate::sim::{ElasticModel, ElasticState, Obstacle, Stepping};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Friction of all three connectors.
+pub const FRICTION: f64 = 0.163;
+/// How far above the first touch the plug starts, m.
+const ABOVE_M: f64 = 0.2e-3;
+/// How near a node must be to be a contact, m.
+const REACH_M: f64 = 0.1e-3;
+/// How far above its rest on the socket the plug stops, m.
+const SHORT_M: f64 = 0.1e-3;
+/// How long it stays there, s: some swings of the nose.
+const HOLD_S: f64 = 0.02;
+
+/// Material of a connector (seed 000 §V; the density of ABS).
+#[must_use]
+pub fn material(kind: SnapKind) -> Material {
+    let (young_pa, poisson) = match kind {
+        SnapKind::TwoProng => (164.76e6, 0.35),
+        SnapKind::Latch => (50e6, 0.35),
+        SnapKind::Cap => (100e6, 0.1),
+    };
+    Material { young_pa, poisson, density: 1050.0 }
+}
+
+/// A socket and the plug that fits it.
+pub struct SnapRig {
+    /// Dimensions.
+    pub spec: SnapSpec,
+    /// The socket.
+    pub fem: Arc<FemModel>,
+    /// Its nodes that can touch.
+    pub touching: Vec<u32>,
+    plug: Shape,
+}
+
+/// What an insertion was like.
+#[derive(Clone, Debug, Default)]
+pub struct Insertion {
+    /// Height of the plug's tip above the base after each step, m.
+    pub tip_m: Vec<f64>,
+    /// Force that pushes the plug back out, N; negative where it is pulled in.
+    pub force_n: Vec<f64>,
+    /// Displacements of the touching nodes after each step, m.
+    pub shifts: Vec<Vec<Vec3>>,
+    /// Time of each step, µs.
+    pub step_us: Vec<f64>,
+    /// Most that a node was inside the plug, m.
+    pub penetration_m: f64,
+}
+
+impl Insertion {
+    /// The largest force, and where.
+    #[must_use]
+    pub fn peak(&self) -> (f64, f64) {
+        self.extreme(1.0)
+    }
+
+    /// The force that pulls in most, negative, and where.
+    #[must_use]
+    pub fn pull(&self) -> (f64, f64) {
+        let (force, tip) = self.extreme(-1.0);
+        (-force, tip)
+    }
+
+    fn extreme(&self, sign: f64) -> (f64, f64) {
+        let pairs = self.force_n.iter().zip(&self.tip_m);
+        pairs.fold((0.0, 0.0), |best, (force, tip)| if sign * force > best.0 { (sign * force, *tip) } else { best })
+    }
+
+    /// Largest difference of displacements to another insertion of the same steps, relative to the largest displacement.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> f64 {
+        let all = |list: &[Vec<Vec3>]| list.iter().flatten().map(Vec3::norm).fold(0.0, f64::max);
+        let pairs = self.shifts.iter().flatten().zip(other.shifts.iter().flatten());
+        pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max) / all(&other.shifts)
+    }
+}
+
+impl SnapRig {
+    /// A connector as shipped, with slight damping.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn new(kind: SnapKind, detail: Detail) -> Result<Self, BenchError> {
+        let spec = SnapSpec::shipped(kind);
+        let mesh = spec.socket(detail).map_err(failed)?;
+        let group = |name: &str| mesh.group(name).map_or_else(Vec::new, |group| mesh.group_nodes(group));
+        let fem = FemModel::new(&FemSpec {
+            mesh: &mesh,
+            materials: &[material(kind)],
+            damping: Rayleigh { mass_per_s: 0.0, stiffness_s: 2e-6 },
+            fixed: &group(HELD),
+            mass: Mass::Consistent,
+            ordering: Ordering::LeastFill,
+        })
+        .map_err(failed)?;
+        let plug = Shape::Part(Arc::new(spec.plug().map_err(failed)?));
+        Ok(Self { spec, fem: Arc::new(fem), touching: group(TOUCHING), plug })
+    }
+
+    /// Few motions: `shared` of the whole socket and `local` in addition where it is touched.
+    ///
+    /// # Errors
+    /// When it cannot be reduced.
+    pub fn reduced(&self, shared: usize, local: usize) -> Result<Arc<ReducedModel>, BenchError> {
+        let spec = ReduceSpec {
+            touching: &self.touching,
+            rings: 0,
+            shared: Keep::Count(shared),
+            local: Keep::Count(local),
+            least_ratio: 1.0,
+            spring: 1e3,
+        };
+        Ok(Arc::new(ReducedModel::new(&self.fem, &spec).map_err(failed)?))
+    }
+
+    /// Frequency of the slowest vibration, Hz.
+    ///
+    /// # Errors
+    /// When there are too many unknowns.
+    pub fn first_hz(&self) -> Result<f64, BenchError> {
+        Ok(Modes::new(&self.fem).map_err(failed)?.squares[0].sqrt() / std::f64::consts::TAU)
+    }
+
+    fn at_rest(&self, stepping: Stepping) -> Result<ElasticState, BenchError> {
+        let model = ElasticModel::new(self.fem.clone(), &self.touching, Vec3::zeros(), stepping).map_err(failed)?;
+        Ok(ElasticState::new(Arc::new(model)))
+    }
+
+    fn step(&self, body: &mut ElasticState, tips: [f64; 2], step_s: f64) {
+        let [before, pose] = tips.map(|tip| Pose::translation(0.0, 0.0, tip));
+        let obstacle = Obstacle { shape: &self.plug, pose, before, friction: FRICTION };
+        body.step(&[obstacle], REACH_M, step_s, &Settings::default());
+    }
+
+    /// Pushes the plug home at a speed, m/s, in steps of `step_s`.
+    ///
+    /// # Errors
+    /// When the socket cannot be stepped so.
+    pub fn insert(&self, stepping: Stepping, speed: f64, step_s: f64) -> Result<Insertion, BenchError> {
+        let mut body = self.at_rest(stepping)?;
+        let (from, to) = (self.spec.first_touch() + ABOVE_M, self.spec.home() + SHORT_M);
+        let count = (((from - to) / speed + HOLD_S) / step_s).ceil() as usize;
+        let (mut done, mut tip) = (Insertion::default(), from);
+        for k in 1..=count {
+            let before = std::mem::replace(&mut tip, (from - speed * step_s * k as f64).max(to));
+            let start = Instant::now();
+            self.step(&mut body, [before, tip], step_s);
+            done.step_us.push(start.elapsed().as_secs_f64() * 1e6);
+            done.tip_m.push(tip);
+            done.force_n.push(-body.pressed().z);
+            done.shifts.push(body.shift().to_vec());
+            let deepest = body.contacts().iter().map(|contact| -contact.gap).fold(0.0, f64::max);
+            done.penetration_m = done.penetration_m.max(deepest);
+        }
+        Ok(done)
+    }
+
+    /// Largest force needed to pull the plug out again from home, N, the socket at rest in each step.
+    ///
+    /// # Errors
+    /// When the socket cannot be stepped so.
+    pub fn release_force(&self, steps: usize) -> Result<f64, BenchError> {
+        let mut body = self.at_rest(Stepping::AtRest)?;
+        let (from, to) = (self.spec.home() + SHORT_M, self.spec.first_touch());
+        let at = |k: usize| from + (to - from) * k as f64 / steps as f64;
+        let mut most: f64 = 0.0;
+        for k in 1..=steps {
+            self.step(&mut body, [at(k - 1), at(k)], 1e-3);
+            most = most.max(body.pressed().z);
+        }
+        Ok(most)
+    }
+
+    /// Frequency at which the nose swings after it has left the flank of the plug, Hz, from the times at which it crosses its
+    /// place of rest; none when it does not.
+    #[must_use]
+    pub fn ring_hz(&self, done: &Insertion, step_s: f64) -> Option<f64> {
+        let release = done.force_n.iter().rposition(|force| force.abs() > 1e-9)?;
+        let node = (0..self.touching.len()).max_by(|a, b| {
+            let reach = |k: &usize| done.shifts.iter().map(|shift| shift[*k].x.abs()).fold(0.0, f64::max);
+            reach(a).total_cmp(&reach(b))
+        })?;
+        let way: Vec<f64> = done.shifts[release + 1..].iter().map(|shift| shift[node].x).collect();
+        let mut crossings = Vec::new();
+        for (k, pair) in way.windows(2).enumerate().filter(|(_, pair)| pair[0] * pair[1] < 0.0) {
+            crossings.push(k as f64 + pair[0] / (pair[0] - pair[1]));
+        }
+        let (first, last) = (crossings.first()?, crossings.last()?);
+        (crossings.len() > 4).then(|| 0.5 * (crossings.len() - 1) as f64 / ((last - first) * step_s))
+    }
+}

@@ -1,0 +1,100 @@
+//! The snap connector: what it takes to push it together, how it rings, and that a hand feels the same at any rate.
+
+use hapticd::bench::snap::MOTIONS;
+use hapticd::bench::snap_rig::SnapRig;
+use hapticd::daemon::{DemoOptions, run_demo};
+use hapticd::geometry::snap::{Detail, SnapKind};
+use hapticd::shared::realtime::RealtimeRequest;
+use hapticd::sim::Stepping;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+const SPEED: f64 = 0.05;
+const STEP_S: f64 = 5e-5;
+
+/// Peak of the force on the coarse socket, N, by scikit-fem 12: quadratic elements on the same tetrahedra, the noses' nodes held on
+/// ramp and rounded crest by normal forces with sliding friction of 0.163, the plug lowered by 0.02 mm at a time.
+const PEAK_BY_SCIKIT_FEM_N: f64 = 3.1441;
+
+#[test]
+fn the_force_rises_peaks_pulls_in_and_ends() {
+    let rig = SnapRig::new(SnapKind::TwoProng, Detail::Coarse).expect("a connector");
+    let done = rig.insert(Stepping::AtRest, SPEED, 2e-4).expect("it goes in");
+    let (peak, at) = done.peak();
+    let (pull, later) = done.pull();
+    println!("peak {peak} N at {at} m, pull {pull} N at {later} m, overlap {} m", done.penetration_m);
+    assert!((peak / PEAK_BY_SCIKIT_FEM_N - 1.0).abs() < 0.05, "{peak} N");
+    assert!(pull < -1.0 && later < at, "it is pulled in by {pull} N");
+    let top = done.tip_m.iter().position(|tip| *tip == at).expect("the peak is there");
+    let ramp = &done.force_n[..top];
+    assert!(ramp.windows(2).all(|pair| pair[1] >= pair[0] - 1e-6), "the ramp rises");
+    assert_eq!(done.force_n.last(), Some(&0.0), "home without force");
+    assert!(done.penetration_m < 1e-9, "{} m", done.penetration_m);
+    let release = rig.release_force(300).expect("it comes out");
+    println!("release {release} N");
+    assert!(release > 1.2 * peak, "it holds: {release} N to pull it out, {peak} N to push it in");
+}
+
+#[test]
+fn in_motion_the_peak_is_the_same_and_the_click_rings_at_the_first_frequency() {
+    let rig = SnapRig::new(SnapKind::TwoProng, Detail::Coarse).expect("a connector");
+    let rest = rig.insert(Stepping::AtRest, SPEED, 2e-4).expect("it goes in");
+    let full = rig.insert(Stepping::Passive, SPEED, STEP_S).expect("it goes in");
+    let (exact, found) = (rig.first_hz().expect("modes"), rig.ring_hz(&full, STEP_S).expect("it rings"));
+    println!("peak {} N, at rest {} N, rings at {found} Hz, first {exact} Hz", full.peak().0, rest.peak().0);
+    assert!((full.peak().0 / rest.peak().0 - 1.0).abs() < 0.02);
+    assert!((found / exact - 1.0).abs() < 0.03, "{found} Hz against {exact} Hz");
+    let reduced = rig.reduced(MOTIONS.0, MOTIONS.1).expect("reduced");
+    let few = rig.insert(Stepping::Reduced(reduced), SPEED, STEP_S).expect("it goes in");
+    println!("few motions are off by {}", few.difference(&full));
+    assert!(few.difference(&full) < 0.01, "{}", few.difference(&full));
+}
+
+fn demo(scene: &str, seed: u64) -> serde_json::Value {
+    let options = DemoOptions {
+        scene: scene.into(),
+        devices: Vec::new(),
+        ports: Vec::new(),
+        at_rest: false,
+        seed: Some(seed),
+        skill: None,
+        seconds: None,
+        lockstep: true,
+        json: true,
+        record: None,
+        out: None,
+        viewer: false,
+        realtime: RealtimeRequest::default(),
+    };
+    let summary = run_demo(&options, &Arc::new(AtomicBool::new(false))).expect("the scene runs");
+    serde_json::from_str(&summary.to_json()).expect("JSON")
+}
+
+#[test]
+fn whoever_pushes_it_home_it_stays_there() {
+    for (scene, seeds) in [("snap_connector", 20), ("snap_lan", 5), ("snap_cap", 3)] {
+        for seed in 1..=seeds {
+            let json = demo(scene, seed);
+            assert_eq!(json["success"], true, "{scene}, seed {seed}: {json}");
+            assert!(json["energy_min_j"].as_f64() >= Some(-1e-6), "{json}");
+        }
+    }
+}
+
+#[test]
+fn the_hand_feels_the_same_at_60_and_at_1000_steps_a_second() {
+    let text = hapticd::scene::shipped("snap_connector").expect("shipped");
+    let directory = std::env::temp_dir().join(format!("hapticd-snap-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let peak = |rate: &str| {
+        let path = directory.join(format!("at_{rate}.toml"));
+        std::fs::write(&path, text.replace("\"500 Hz\"", &format!("\"{rate} Hz\""))).expect("written");
+        let json = demo(&path.to_string_lossy(), 1);
+        assert_eq!(json["success"], true, "{rate} Hz: {json}");
+        json["peak_force_n"].as_f64().expect("a force")
+    };
+    let (slow, fast) = (peak("60"), peak("1000"));
+    std::fs::remove_dir_all(&directory).expect("removed");
+    println!("peak {slow} N at 60 Hz, {fast} N at 1 kHz");
+    assert!((slow / fast - 1.0).abs() < 0.1, "{slow} N against {fast} N");
+}
