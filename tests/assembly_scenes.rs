@@ -85,6 +85,42 @@ fn everyone_puts_the_tight_peg_in() {
     everyone_achieves("peg_in_hole");
 }
 
+/// A nut put on askew and turned regardless.
+const ASKEW: &str = r#"[[operator.phase]]
+name    = "approach"
+move_to = { xyz = [0, 0, "30 mm"], rpy = ["7 deg", 0, 0], speed = "50 mm/s" }
+until   = { reached = "1.5 mm", angle = "2 deg" }
+
+[[operator.phase]]
+name  = "put it down"
+press = { force = [0, 0, "-4 N"] }
+until = { force_above = "2 N", for = "0.3 s" }
+
+[[operator.phase]]
+name  = "turn it on"
+screw = { axis = [0, 0, 1], grip = "-120 deg", rate = "1.5 rad/s", force = [0, 0, "-4 N"] }
+until = { elapsed = "6 s" }
+
+"#;
+
+#[test]
+fn a_nut_put_on_askew_jams_and_the_task_says_so() {
+    let text = include_str!("../scenes/bolting.toml");
+    let (phases, task) = (text.find("[[operator.phase]]"), text.find("[task]"));
+    let (head, tail) = (&text[..phases.expect("it has phases")], &text[task.expect("it has a task")..]);
+    let path = std::env::temp_dir().join(format!("hapticd-askew-{}.toml", std::process::id()));
+    std::fs::write(&path, format!("{head}{ASKEW}{tail}")).expect("it can be written");
+    let json = demo(&path.to_string_lossy(), 1, Skill::Trained);
+    std::fs::remove_file(&path).expect("it is there");
+    assert_eq!(json["success"], false, "{json}");
+    let goals = json["goals"].as_array().expect("it has goals");
+    let met = |name: &str| goals.iter().any(|goal| goal["name"] == name && goal["met"] == true);
+    assert!(!met("not cross-threaded") && !met("engaged") && met("did not sink in"), "{json}");
+    // Felt: it takes more to turn than it takes to turn a nut on.
+    assert!(json["peak_torque_nm"].as_f64() > Some(0.1), "{json}");
+    assert!(json["energy_min_j"].as_f64() >= Some(-1e-6), "{json}");
+}
+
 /// A handle that a random force pushes about, a walk within the device's limits, and that now and then holds the clutch.
 struct Restless {
     inner: SimulatedDevice,

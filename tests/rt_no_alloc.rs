@@ -23,13 +23,16 @@ use hapticd::device::port::{Link, OpenFault, Port};
 use hapticd::device::{
     Device, DeviceFault, DeviceSpec, HandForce, HandMotion, HandSample, Limiter, Operator, SafeForce, SimulatedDevice,
 };
-use hapticd::haptic::{Desk, HaltSwitch, HapticFigures, HapticSetup, HapticThread, orders};
+use hapticd::haptic::{
+    Desk, Felt, HaltSwitch, HapticFigures, HapticSetup, HapticState, HapticThread, Surfaces, orders, tick,
+};
 use hapticd::math::{Mapping, Pose, Vec3};
 use hapticd::mechanism::MechanismSnapshot;
-use hapticd::shared::lifecycle::State;
+use hapticd::shared::lifecycle::{Event, State};
 use hapticd::shared::realtime::{RealtimeRequest, SystemClock};
 use hapticd::shared::{
-    Change, Clock as _, Faults, LatestWriter, MonoNs, NS_PER_S, Parameter, Tick, ToolSample, latest, ring,
+    Change, Clock as _, Faults, LatestWriter, ManualClock, MonoNs, NS_PER_S, Order, Parameter, Stamp, Tick, ToolSample,
+    latest, ring,
 };
 
 /// Rate of the loop, Hz: four times the usual, so that a test has many ticks.
@@ -438,6 +441,48 @@ fn drivers_and_emulated_devices_neither_allocate_nor_free() {
         assert_eq!(after, before, "{word}: allocations and frees");
         assert!(samples > 500 || word == SPACEMOUSE, "{word}: {samples} samples");
     }
+}
+
+#[test]
+fn asking_the_surfaces_of_parts_neither_allocates_nor_frees() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let pair = hapticd::bench::assembly::drive::peg_in_hole(0.1).expect("it can be made");
+    let felt = |ready: &hapticd::bake::Ready| Felt {
+        shape: ready.shape.clone(),
+        field: Some(ready.field.clone()),
+        pose: Pose::identity(),
+        friction: 0.1,
+    };
+    let spec = plate_device(RATE_HZ);
+    let mut model = plate_model(&spec);
+    model.surfaces = Surfaces::new(felt(&pair.moving), vec![Some(felt(&pair.fixed))]);
+    model.tool.start = pair.start;
+    model.mapping.pose_world_device = pair.start;
+    let mut state = HapticState::new(&model, &spec);
+    state.order(Order::of(1, Event::Enable));
+    let mut snapshot = Box::new(MechanismSnapshot::empty());
+    let clock = ManualClock::at(MonoNs(NS_PER_S));
+    let before = (ALLOCATIONS.load(Ordering::SeqCst), FREES.load(Ordering::SeqCst));
+    let mut contacts = 0;
+    WATCHED.set(true);
+    for k in 1..2000_u64 {
+        let now = MonoNs(NS_PER_S + k * 1_000_000);
+        clock.set(now);
+        snapshot.stamp = Stamp { sequence: k, at: now };
+        let aside = 3e-3 * (k as f64 / 1000.0).min(1.0);
+        let sample = HandSample {
+            stamp: snapshot.stamp,
+            pose_device_handle: Pose::translation(aside, 0.0, 0.0),
+            buttons: 0,
+            homed: true,
+        };
+        tick(&model, &mut state, Some(sample), &snapshot, &mut Tick::begin(k, now, 1e-3, u64::MAX / 2, &clock));
+        contacts = contacts.max(state.record().contacts);
+    }
+    WATCHED.set(false);
+    let after = (ALLOCATIONS.load(Ordering::SeqCst), FREES.load(Ordering::SeqCst));
+    assert_eq!(after, before, "allocations and frees");
+    assert!(contacts > 0, "it touched nothing");
 }
 
 #[test]

@@ -6,7 +6,10 @@
 //! the same tolerance of their own: a small correction is not a small error. The baseline may make 20,000 sweeps; a problem
 //! it has not solved by then counts with the time that took. Problems are timed one by one, the two taking turns.
 
+use super::assembly::drive::{ThreadPair, peg_in_hole};
+use super::assembly::task::{Task, problems};
 use super::{BenchError, Better, Options, Record, Report, Summary};
+use crate::bake::DesignError;
 use crate::math::Random;
 use crate::mechanism::newton::{Workspace, solve_robustly};
 use crate::mechanism::pgs;
@@ -18,23 +21,54 @@ const SUITE: &str = "solver";
 /// Residual of the laws that counts as solved.
 const SOLVED: f64 = 1e-8;
 const OURS: Settings = Settings { iterations: 30, tolerance: 1e-9, relaxation: 1.3 };
+/// Problems that were met are taken that far from each other, so that a short run sees all of the way.
+const STRIDE: usize = 7;
 /// Sweeps the baseline makes between two looks at its residual, and at most.
 const PGS_SWEEPS: (u32, u32) = (25, 20_000);
 
 /// One group of problems.
 struct Group {
     name: &'static str,
-    kind: Kind,
-    contacts: fn(usize) -> usize,
+    source: Source,
 }
 
-const GROUPS: [Group; 5] = [
-    Group { name: "12-contacts", kind: Kind::OneBody, contacts: |_| 12 },
-    Group { name: "one-body", kind: Kind::OneBody, contacts: |i| 1 + i % 32 },
-    Group { name: "pile", kind: Kind::Pile, contacts: |i| 1 + i % 32 },
-    Group { name: "pile-mass-ratio-1e6", kind: Kind::MixedPile, contacts: |i| 1 + i % 32 },
-    Group { name: "tower-mass-ratio-1e6", kind: Kind::Tower, contacts: |i| 1 + i % 32 },
+/// Where problems come from.
+enum Source {
+    /// Made at random, with that many contacts.
+    Made(Kind, fn(usize) -> usize),
+    /// Met by a nut that is driven on its bolt, and tightened, and by a peg that is pushed: a dozen contacts where six would do.
+    Nut,
+    LoadedNut,
+    Peg,
+}
+
+const GROUPS: [Group; 8] = [
+    Group { name: "12-contacts", source: Source::Made(Kind::OneBody, |_| 12) },
+    Group { name: "one-body", source: Source::Made(Kind::OneBody, |i| 1 + i % 32) },
+    Group { name: "pile", source: Source::Made(Kind::Pile, |i| 1 + i % 32) },
+    Group { name: "pile-mass-ratio-1e6", source: Source::Made(Kind::MixedPile, |i| 1 + i % 32) },
+    Group { name: "tower-mass-ratio-1e6", source: Source::Made(Kind::Tower, |i| 1 + i % 32) },
+    Group { name: "nut", source: Source::Nut },
+    Group { name: "nut-loaded", source: Source::LoadedNut },
+    Group { name: "peg", source: Source::Peg },
 ];
+/// Contacts that a problem met by parts has at least.
+const CONTACTS: usize = 10;
+
+impl Source {
+    /// The problems that parts meet; none where problems are made.
+    fn met(&self) -> Result<Vec<Sample>, DesignError> {
+        let pair = ThreadPair::m48();
+        let pitch = pair.thread.pitch;
+        let nut = || pair.assembly(3.2 * pitch, 0.1);
+        Ok(match self {
+            Self::Made(..) => Vec::new(),
+            Self::Nut => problems(&nut()?, Task::Drive { pitch }, CONTACTS),
+            Self::LoadedNut => problems(&nut()?, Task::Loaded { newton: 100.0, pitch }, CONTACTS),
+            Self::Peg => problems(&peg_in_hole(0.1)?, Task::Push, CONTACTS),
+        })
+    }
+}
 
 #[derive(Default)]
 struct Figures {
@@ -60,7 +94,8 @@ impl Figures {
 /// When the results cannot be written.
 pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
     for group in &GROUPS {
-        let (ours, baseline) = measure(group, options);
+        let met = group.source.met().map_err(|error| BenchError::Failed(Box::new(error)))?;
+        let (ours, baseline) = measure(&group.source, &met, options);
         let count = ours.us.len();
         if let (Some(own), Some(peer)) = (Summary::of(&ours.us), Summary::of(&baseline.us)) {
             report.put_comparison(SUITE, group.name, "us", &own, ("projected Gauss–Seidel", &peer))?;
@@ -76,23 +111,27 @@ pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// Solves problems of one group for the time asked, both taking turns.
-fn measure(group: &Group, options: &Options) -> (Figures, Figures) {
+/// Solves problems of one group for the time asked, both taking turns; those that were met one after the other.
+fn measure(source: &Source, met: &[Sample], options: &Options) -> (Figures, Figures) {
     let mut random = Random::new(options.seed);
     let mut work = Workspace::default();
     let (mut ours, mut baseline) = (Figures::default(), Figures::default());
     let began = Instant::now();
     let mut number = 0;
     while number < 100 || began.elapsed().as_secs_f64() < options.seconds {
-        let sample = sample(group.kind, (group.contacts)(number), &mut || random.uniform());
+        let made = match source {
+            Source::Made(kind, contacts) => Some(sample(*kind, contacts(number), &mut || random.uniform())),
+            _ => None,
+        };
+        let Some(sample) = made.as_ref().or_else(|| met.get(number * STRIDE % met.len().max(1))) else { break };
         let problem = sample.problem();
         let mut lambda = vec![0.0; sample.free.len()];
         let start = Instant::now();
         let outcome = solve_robustly(&problem, &mut lambda, &OURS, &mut work, || false);
-        ours.add(&sample, &lambda, outcome.iterations, start.elapsed().as_secs_f64() * 1e6);
+        ours.add(sample, &lambda, outcome.iterations, start.elapsed().as_secs_f64() * 1e6);
         lambda.fill(0.0);
-        let (sweeps, us) = project(&sample, &mut lambda);
-        baseline.add(&sample, &lambda, sweeps, us);
+        let (sweeps, us) = project(sample, &mut lambda);
+        baseline.add(sample, &lambda, sweeps, us);
         number += 1;
     }
     (ours, baseline)

@@ -5,8 +5,8 @@ use super::*;
 use crate::device::HandForce;
 use crate::haptic::{Account, TickRecord};
 use crate::math::{Pose, Random, Rot, Vec3};
-use crate::shared::lifecycle::State;
-use crate::shared::{Faults, MonoNs, Parameter, Parameters, SceneView};
+use crate::shared::lifecycle::{Event, State};
+use crate::shared::{Change, Faults, MonoNs, Order, Parameter, Parameters, SceneView, StepInput};
 use std::fs;
 use std::path::Path;
 
@@ -394,6 +394,10 @@ fn every_message_is_as_its_schema_says() {
     odd.iter().try_for_each(|tick| scribe.tick(tick)).expect("it is written");
     scribe.view(&view).expect("it is written");
     scribe.event("{}").expect("it is written");
+    let step = StepInput { sequence: 7, began: MonoNs(5), tool: 3, materials: 1 };
+    scribe.step(&step).expect("it is written");
+    let changes = [Change::Set(Parameter::Stiffness, 900.0), Change::Event(Event::Enable)];
+    scribe.order(&(9, Order::new(4, &changes).expect("few changes"))).expect("it is written");
     scribe.mark("x").expect("it is written");
     scribe.lost(3).expect("it is written");
     scribe.finish().expect("it ends well");

@@ -28,6 +28,8 @@ pub(super) fn ask_for(shape: &Table<'_>) {
 
 /// `kind = "snap-plug"`
 pub(super) fn read_plug(shape: &Table<'_>) -> Option<ShapeSpec> {
+    // Said of the pair, it is of no use to the plug.
+    shape.word("detail", &DETAILS).optional();
     shape.word("connector", &CONNECTORS).required().map(ShapeSpec::Plug)
 }
 

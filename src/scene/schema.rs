@@ -313,7 +313,7 @@ static SHAPE: Keys = Keys {
             "detail",
             Kind::Word(&["coarse", "fine"]),
             "\"coarse\"",
-            "How fine the elements of a socket are: some 700 unknowns, as when left out, or 1300",
+            "How fine the elements of a socket are: some 700 unknowns, as when left out, or 1300; a plug is rigid, and is the same with either",
         )
         .chosen(),
     ],
@@ -350,7 +350,7 @@ static SHAPE: Keys = Keys {
         Choice::needing(&["radius", "depth", "outer"]).when(&[("kind", "\"bore-block\"")]).allowing(BORE_BLOCK),
         Choice::needing(&["diameter", "depth", "outer"]).when(&[("kind", "\"bore-block\"")]).allowing(BORE_BLOCK),
         Choice::needing(&["file", "unit"]).when(&[("kind", "\"mesh\"")]).allowing(&["model"]),
-        Choice::needing(&["connector"]).when(&[("kind", "\"snap-plug\"")]),
+        Choice::needing(&["connector"]).when(&[("kind", "\"snap-plug\"")]).allowing(&["detail"]),
         Choice::needing(&["connector"]).when(&[("kind", "\"snap-socket\"")]).allowing(&["detail"]),
     ],
 };

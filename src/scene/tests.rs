@@ -54,7 +54,7 @@ fn place(name: &str, needle: &str) -> String {
 
 #[test]
 fn every_shipped_scene_builds_on_its_own_device_without_a_warning() {
-    assert_eq!(shipped_names().count(), 6);
+    assert_eq!(shipped_names().count(), 9);
     for name in shipped_names() {
         let loaded = open(name).unwrap_or_else(|error| unreachable!("{error}"));
         assert!(loaded.warnings.is_empty(), "{}", loaded.warnings);
@@ -149,7 +149,8 @@ fn several_mistakes_are_reported_at_once_each_at_its_place_with_help() {
     expected.push(format!("{} `simulation` needs a frequency, not a force | use a unit such as Hz", at("\"250 Hz\"")));
     expected.push(format!(
         "{} `kind` cannot be `halfspace` | did you mean `half-space`? `kind` is one of \"box\", \"sphere\", \
-         \"cylinder\", \"capsule\", \"half-space\", \"bore\", \"bolt\", \"nut\", \"peg\", \"bore-block\", \"mesh\"",
+         \"cylinder\", \"capsule\", \"half-space\", \"bore\", \"bolt\", \"nut\", \"peg\", \"bore-block\", \"mesh\", \
+         \"snap-plug\", \"snap-socket\"",
         at("\"half-space\"")
     ));
     expected.push(format!(

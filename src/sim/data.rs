@@ -10,7 +10,7 @@ use crate::geometry::{Feature, Shape};
 use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
 use crate::mechanism::newton::Workspace;
 use crate::mechanism::pmi::{Coriolis, Gravity, RigidBody, RigidStep};
-use crate::mechanism::{Block, MechanismSnapshot};
+use crate::mechanism::{Block, MechanismSnapshot, Problem};
 use crate::shared::{MonoNs, NS_PER_S, SceneView, Stamp, ToolSample};
 
 /// Most contacts of a pair of parts.
@@ -259,6 +259,12 @@ impl SimData {
     /// Number of tools.
     pub(super) fn hands(&self) -> usize {
         self.seen.len()
+    }
+
+    /// The contact problem of the last step between bodies of the scene, for those who study solvers.
+    #[must_use]
+    pub fn problem(&self) -> Problem<'_> {
+        Problem { blocks: &self.blocks, compliance: &self.compliance, stride: self.free.len(), free: &self.free }
     }
 
     /// Pose of body `index` now.

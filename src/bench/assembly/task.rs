@@ -4,6 +4,8 @@
 
 use super::drive::{Assembly, Drive};
 use crate::math::Vec3;
+use crate::mechanism::Problem;
+use crate::mechanism::samples::Sample;
 use crate::shared::realtime::thread_busy_ns;
 use std::f64::consts::{PI, TAU};
 
@@ -86,6 +88,23 @@ impl Task {
             Self::Loaded { newton, .. } => (Vec3::new(0.0, 0.0, -newton), Vec3::new(0.0, 0.0, 0.1 * (-PI - 2.0 - w.z))),
         }
     }
+}
+
+/// The contact problems of a task's steps that have at least `contacts` contacts.
+#[must_use]
+pub fn problems(assembly: &Assembly, task: Task, contacts: usize) -> Vec<Sample> {
+    let Some(mut drive) = Drive::new(assembly, STEP_S) else { return Vec::new() };
+    let start_z = drive.shape().translation.z;
+    let mut problems = Vec::new();
+    for step in 0..task.steps() {
+        let (force, torque) = task.load(&drive, step, start_z);
+        drive.step(&force, &torque);
+        let Problem { blocks, compliance, free, .. } = drive.data().problem();
+        if blocks.len() >= contacts {
+            problems.push(Sample { blocks: blocks.into(), compliance: compliance.into(), free: free.into() });
+        }
+    }
+    problems
 }
 
 /// Runs a task on an assembly.

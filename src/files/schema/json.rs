@@ -175,8 +175,14 @@ fn alternative(keys: &Keys, choice: &Choice) -> Value {
     for (path, value) in choice.is {
         constrain(&mut object, path, Some(constant(value)), true);
     }
-    for (path, value) in choice.is_not {
-        constrain(&mut object, path, Some(json!({ "not": constant(value) })), false);
+    for (at, (path, _)) in choice.is_not.iter().enumerate() {
+        // All values of one key together: a second rule would take the place of the first.
+        if choice.is_not[..at].iter().all(|(before, _)| before != path) {
+            let values = choice.is_not.iter().filter(|(other, _)| other == path).map(|(_, value)| constant(value));
+            let mut values: Vec<Value> = values.collect();
+            let refused = if values.len() == 1 { values.remove(0) } else { json!({ "anyOf": values }) };
+            constrain(&mut object, path, Some(json!({ "not": refused })), false);
+        }
     }
     for path in choice.needs {
         constrain(&mut object, path, None, true);

@@ -160,9 +160,19 @@ pub(crate) fn build_as(table: &'static Keys, choice: Option<&Choice>, path: &[&s
     }
     for (dotted, value) in choice.map_or(&[][..], |choice| choice.is) {
         let way: Vec<&str> = dotted.split('.').collect();
-        if way != path {
-            node.set(&way, Some(Node::leaf(value)));
+        if way == path {
+            continue;
         }
+        if let [around @ .., last] = &way[..]
+            && !around.is_empty()
+            && !path.starts_with(around)
+            && let Some(inner) = find(table, around).kind.keys()
+            && let Some(fitting) = inner.choices.iter().find(|choice| choice.is.contains(&(*last, *value)))
+        {
+            // What goes with that value, in place of what went with another.
+            node.set(around, Some(build_as(inner, Some(fitting), &[])));
+        }
+        node.set(&way, Some(Node::leaf(value)));
     }
     node
 }
