@@ -76,7 +76,7 @@ impl End {
     /// One message of the host, waited for no longer than half a millisecond.
     fn read(&mut self, buffer: &mut [u8]) -> usize {
         match self {
-            Self::Line(line) if ready(line) => rustix::io::read(line, buffer).unwrap_or(0),
+            Self::Line(line) if ready(&*line) => rustix::io::read(line, buffer).unwrap_or(0),
             Self::Line(_) => 0,
             Self::Service(listener, socket @ None, _) => {
                 if ready(&*listener) {
