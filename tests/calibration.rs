@@ -4,7 +4,7 @@
 mod wired;
 
 use hapticd::device::driver::Trim;
-use hapticd::device::driver::catalogue::{DRIVERS, trimmed_driver};
+use hapticd::device::driver::catalogue::{DRIVERS, INVERSE3, trimmed_driver};
 use hapticd::device::{HandForce, HandMotion, HandSample, Limiter, SafeForce};
 use hapticd::math::Vec3;
 use hapticd::shared::Faults;
@@ -41,6 +41,10 @@ fn a_stronger_unit_is_told_less_and_a_turned_encoder_is_put_right() {
         assert!((nominal - 1.0).abs() < 0.02, "{word}: {nominal} N");
         let (scaled, _) = told_one_newton(word, &Trim { force_scale: 1.25, ..Trim::default() });
         assert!((scaled * 1.25 - nominal).abs() < 0.02, "{word}: {scaled} N of {nominal}");
+        if word == INVERSE3 {
+            // Its encoders are its service's affair.
+            continue;
+        }
         let mut trim = Trim::default();
         trim.origin_rad[0] = 0.02;
         let (_, moved) = told_one_newton(word, &trim);

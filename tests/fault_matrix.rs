@@ -6,7 +6,7 @@
 #[path = "common/wired.rs"]
 mod wired;
 
-use hapticd::device::driver::catalogue::DRIVERS;
+use hapticd::device::driver::catalogue::{DRIVERS, INVERSE3};
 use hapticd::device::driver::{DriverEventKind, DriverState};
 use hapticd::device::emulator::{Hand, Trouble};
 use hapticd::device::port::find::Bus;
@@ -69,7 +69,12 @@ const FAULTS: [Fault; 14] = [
 
 /// Whether messages on this wire come whole or not at all.
 fn speaks_reports(word: &str) -> bool {
-    Bus::of(word) == Bus::Hid
+    matches!(Bus::of(word), Bus::Hid | Bus::Service)
+}
+
+/// Whether the device knows where it is as soon as it answers.
+fn needs_no_homing(word: &str) -> bool {
+    word == INVERSE3
 }
 
 /// One device in one state, and what is expected of it.
@@ -223,7 +228,9 @@ impl Trial {
         self.booth.wired().peak_n = 0.0;
         self.booth.run(200);
         self.booth.rig.first.desk.acknowledge();
-        self.booth.rig.first.desk.enable();
+        if !needs_no_homing(self.booth.word) {
+            self.booth.rig.first.desk.enable();
+        }
         self.booth.run(50);
         assert_ne!(self.booth.last.record.state, State::Enabled, "{case}: enabled before it was homed");
         self.booth.home();
@@ -277,6 +284,11 @@ fn matrix(words: &[&'static str]) {
 #[test]
 fn falcon_hapkit_and_pantograph_stand_every_fault_in_every_state() {
     matrix(&["falcon", "hapkit", "haply-2dof"]);
+}
+
+#[test]
+fn an_inverse3_behind_its_service_stands_every_fault_in_every_state() {
+    matrix(&[INVERSE3]);
 }
 
 #[test]

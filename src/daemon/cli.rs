@@ -122,6 +122,9 @@ enum Verb {
         /// Endpoint to write to, if the device is one on USB
         #[arg(long)]
         endpoint: Option<u8>,
+        /// Write whole frames and read nothing
+        #[arg(long)]
+        framed: bool,
     },
 }
 
@@ -349,9 +352,11 @@ pub fn main() -> ExitCode {
             print!("{said}");
             exit(0)
         }),
-        Verb::Guardian { daemon, priority, endpoint } => guardian::process::run(daemon, priority, endpoint)
-            .map(|()| exit(0))
-            .map_err(|fault| Failure::Usage(fault.to_string())),
+        Verb::Guardian { daemon, priority, endpoint, framed } => {
+            guardian::process::run(daemon, priority, endpoint, framed)
+                .map(|()| exit(0))
+                .map_err(|fault| Failure::Usage(fault.to_string()))
+        }
     };
     outcome.unwrap_or_else(|failure| {
         failure.print();

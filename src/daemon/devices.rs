@@ -1,6 +1,6 @@
 //! `hapticd devices`: what is connected that could be a haptic device, for which driver, and whether it can be opened.
 //!
-//! Thread: main. Opens nothing: a device in use is not disturbed.
+//! Thread: main. Opens no device: one in use is not disturbed. Services on this machine are called and left alone again.
 
 use crate::device::port::find::{self, Found};
 use crate::device::port::{OpenFault, holders};
@@ -43,12 +43,15 @@ impl Seen {
 /// The list, for people or as one JSON object.
 #[must_use]
 pub fn list(as_json: bool) -> String {
-    let seen: Vec<Seen> = find::connected().into_iter().map(Seen::new).collect();
+    let seen: Vec<Seen> = find::connected().into_iter().chain(find::services()).map(Seen::new).collect();
     if as_json { to_json(&seen) } else { to_text(&seen) }
 }
 
 fn numbers(found: &Found) -> String {
-    format!("{:04x}:{:04x}", found.usb.0, found.usb.1)
+    match found.bus {
+        find::Bus::Service => "service on this machine".into(),
+        _ => format!("{:04x}:{:04x}", found.usb.0, found.usb.1),
+    }
 }
 
 fn to_json(seen: &[Seen]) -> String {
@@ -57,7 +60,7 @@ fn to_json(seen: &[Seen]) -> String {
             "name": seen.found.name,
             "port": seen.found.node.display().to_string(),
             "bus": seen.found.bus.name(),
-            "usb": numbers(&seen.found),
+            "usb": (seen.found.bus != find::Bus::Service).then(|| numbers(&seen.found)),
             "serial_number": seen.found.serial_number,
             "drivers": seen.found.drivers,
             "device_files": seen.files,

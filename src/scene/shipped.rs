@@ -20,7 +20,7 @@ const SCENES: [(&str, &str); 9] = [
     ("two_hands", include_str!("../../scenes/two_hands.toml")),
 ];
 
-const DEVICES: [(&str, &str); 9] = [
+const DEVICES: [(&str, &str); 10] = [
     ("simulated-3dof", include_str!("../../devices/simulated-3dof.toml")),
     ("simulated-6dof", include_str!("../../devices/simulated-6dof.toml")),
     ("novint-falcon", include_str!("../../devices/novint-falcon.toml")),
@@ -29,6 +29,7 @@ const DEVICES: [(&str, &str); 9] = [
     ("woodenhaptics", include_str!("../../devices/woodenhaptics.toml")),
     ("haply-2dof", include_str!("../../devices/haply-2dof.toml")),
     ("hapkit", include_str!("../../devices/hapkit.toml")),
+    ("inverse3", include_str!("../../devices/inverse3.toml")),
     ("spacemouse", include_str!("../../devices/spacemouse.toml")),
 ];
 

@@ -1,11 +1,14 @@
-//! An emulated device that a thread of the test plays on a pseudo-terminal, with the time at which its force ended.
+//! An emulated device that a thread of the test plays on a pseudo-terminal, or as a WebSocket service, with the time at which
+//! its force ended.
 
 #![allow(dead_code, reason = "each test uses its own part")]
 
 use crate::wired::{WAY_M, towards_wall};
 use hapticd::device::driver::catalogue;
 use hapticd::device::emulator::Hand;
+use hapticd::device::port::find::Bus;
 use hapticd::device::wire::MESSAGE_MAX;
+use hapticd::device::wire::inverse3::TEXT_END;
 use hapticd::math::Vec3;
 use hapticd::shared::realtime::{self, RealtimeRequest, SystemClock};
 use hapticd::shared::{Clock as _, MonoNs};
@@ -14,10 +17,12 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use tungstenite::{Message, WebSocket};
 
 pub(crate) fn now() -> MonoNs {
     SystemClock.now()
@@ -57,15 +62,90 @@ pub(crate) struct Played {
     shown: Arc<Shown>,
     thread: Option<JoinHandle<()>>,
     /// Keeps the line alive while nobody has it open.
-    _host: OwnedFd,
+    _host: Option<OwnedFd>,
+}
+
+/// The device's end.
+enum End {
+    Line(OwnedFd),
+    /// A service: who listens, who talks, and the text under way.
+    Service(TcpListener, Option<WebSocket<TcpStream>>, Vec<u8>),
+}
+
+impl End {
+    /// One message of the host, waited for no longer than half a millisecond.
+    fn read(&mut self, buffer: &mut [u8]) -> usize {
+        match self {
+            Self::Line(line) if ready(&*line) => rustix::io::read(line, buffer).unwrap_or(0),
+            Self::Line(_) => 0,
+            Self::Service(listener, socket @ None, _) => {
+                if ready(&*listener) {
+                    let (stream, _) = listener.accept().expect("it knocks");
+                    let talk = tungstenite::accept(stream).ok();
+                    *socket = talk.filter(|socket| socket.get_ref().set_nonblocking(true).is_ok());
+                }
+                0
+            }
+            Self::Service(_, host @ Some(_), _) => {
+                let Some(socket) = host else { return 0 };
+                let mut message = socket.read();
+                if matches!(&message, Err(tungstenite::Error::Io(_))) && ready(socket.get_ref()) {
+                    message = socket.read();
+                }
+                match message {
+                    Ok(message) => {
+                        let bytes = message.into_data();
+                        buffer[..bytes.len()].copy_from_slice(&bytes);
+                        return bytes.len();
+                    }
+                    Err(tungstenite::Error::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                    Err(_) => *host = None,
+                }
+                0
+            }
+        }
+    }
+
+    /// A host that does not read loses what the line cannot hold, as on a real line.
+    fn write(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Line(line) => drop(rustix::io::write(line, bytes)),
+            Self::Service(_, host, text) => {
+                for &byte in bytes {
+                    if byte != TEXT_END {
+                        text.push(byte);
+                        continue;
+                    }
+                    let whole = String::from_utf8(std::mem::take(text)).expect("a text");
+                    host.iter_mut().for_each(|host| drop(host.send(Message::text(&*whole))));
+                }
+            }
+        }
+    }
+}
+
+fn ready(fd: impl AsFd) -> bool {
+    let mut polled = [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)];
+    let _ = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 500_000 }));
+    polled[0].revents().contains(PollFlags::IN)
 }
 
 impl Played {
     pub(crate) fn start(word: &'static str) -> Self {
-        let (device, host, path) = line();
+        let (end, host, path) = match Bus::of(word) {
+            Bus::Service => {
+                let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+                let path = listener.local_addr().expect("its address").to_string().into();
+                (End::Service(listener, None, Vec::new()), None, path)
+            }
+            _ => {
+                let (device, host, path) = line();
+                (End::Line(device), Some(host), path)
+            }
+        };
         let shown = Arc::<Shown>::default();
         let theirs = Arc::clone(&shown);
-        let thread = std::thread::spawn(move || play(word, &device, &theirs));
+        let thread = std::thread::spawn(move || play(word, end, &theirs));
         Self { path, shown, thread: Some(thread), _host: host }
     }
 
@@ -94,7 +174,7 @@ impl Drop for Played {
     }
 }
 
-fn play(word: &'static str, line: &OwnedFd, shown: &Shown) {
+fn play(word: &'static str, mut end: End, shown: &Shown) {
     // A real device does not wait for the host's idle time.
     let rights = RealtimeRequest { priority: 84, ..RealtimeRequest::default() };
     let _rights = realtime::acquire(&rights);
@@ -103,13 +183,7 @@ fn play(word: &'static str, line: &OwnedFd, shown: &Shown) {
     let mut hand = Vec3::zeros();
     let mut before = now();
     while !shown.stop.load(Ordering::Relaxed) {
-        let mut polled = [PollFd::from_borrowed_fd(line.as_fd(), PollFlags::IN)];
-        let _ = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 500_000 }));
-        let length = if polled[0].revents().contains(PollFlags::IN) {
-            rustix::io::read(line, &mut buffer).unwrap_or(0)
-        } else {
-            0
-        };
+        let length = end.read(&mut buffer);
         let at = now();
         let pressing = shown.press.load(Ordering::Relaxed);
         let target = if pressing { towards_wall(word) * (WAY_M + PRESS_M) } else { Vec3::zeros() };
@@ -129,8 +203,7 @@ fn play(word: &'static str, line: &OwnedFd, shown: &Shown) {
             if length == 0 {
                 break;
             }
-            // A host that does not read loses what the line cannot hold, as on a real line.
-            let _ = rustix::io::write(line, &buffer[..length]);
+            end.write(&buffer[..length]);
         }
     }
 }

@@ -5,9 +5,11 @@
 use crate::wired::{spec, stage};
 use hapticd::device::driver::DriverState;
 use hapticd::device::driver::catalogue;
+use hapticd::device::port::find::Bus;
 use hapticd::device::port::guarded::GuardedPort;
 use hapticd::device::port::serial::{BAUD, SerialPort};
-use hapticd::device::port::{Link, LinkState};
+use hapticd::device::port::websocket::{WebSocketPort, address_at};
+use hapticd::device::port::{Link, LinkState, Port};
 use hapticd::haptic::thread::{HapticSetup, HapticThread};
 use hapticd::haptic::{Desk, TickRecord, orders};
 use hapticd::mechanism::MechanismSnapshot;
@@ -37,7 +39,10 @@ impl Station {
         let path = path.to_owned();
         let opener = Box::new(move || {
             let driver = catalogue::driver(word, None).expect("a driver");
-            let port = Box::new(SerialPort::open(&path, BAUD)?);
+            let port: Box<dyn Port> = match Bus::of(word) {
+                Bus::Service => Box::new(WebSocketPort::open(address_at(&path)?)?),
+                _ => Box::new(SerialPort::open(&path, BAUD)?),
+            };
             let program = Path::new(env!("CARGO_BIN_EXE_hapticd"));
             Ok((GuardedPort::around(port, &driver, program, 85, "the device")?, driver))
         });

@@ -163,7 +163,8 @@ impl Booth {
 
     /// Homes the device as its guide says, and takes the handle to the middle.
     pub(crate) fn home(&mut self) {
-        self.until("awake", |booth| matches!(booth.rig.first.device.driver.state(), DriverState::Homing(_)));
+        let awake = |state| matches!(state, DriverState::Homing(_) | DriverState::Ready);
+        self.until("awake", |booth| awake(booth.rig.first.device.driver.state()));
         match self.rig.first.device.driver.state() {
             DriverState::Homing(HomingGuide::PullOutThenPushIn) => {
                 for x in [0.03, -0.035, 0.0] {
@@ -175,10 +176,12 @@ impl Booth {
                 self.run(5);
                 self.wired().device.press(0);
             }
-            _ => {
+            DriverState::Homing(HomingGuide::RestAndConfirm) => {
                 let now = self.wired().now;
                 self.wired().driver.confirm_home(now);
             }
+            // It knows where it is.
+            _ => {}
         }
         self.until("homed", |booth| {
             booth.rig.first.device.driver.state() == DriverState::Ready && booth.last.record.homed

@@ -9,15 +9,18 @@ use std::time::Duration;
 
 /// Where the daemon's device is.
 pub(crate) const ROLE: &str = "HAPTICD_TEST_DAEMON";
-/// The device of the trials.
-pub(crate) const WORD: &str = "hapkit";
+/// What device that is.
+const WORD: &str = "HAPTICD_TEST_WORD";
+/// The devices of the trials: one on a line, and one behind a service.
+pub(crate) const WORDS: [&str; 2] = ["hapkit", "inverse3"];
 
 /// Starts the daemon for the device there. Its output is what it has to tell.
-pub(crate) fn start(path: &Path) -> Child {
+pub(crate) fn start(word: &str, path: &Path) -> Child {
     let this = std::env::current_exe().expect("this program");
     Command::new(this)
         .args(["--exact", "trials::the_daemon_of_the_other_tests", "--nocapture", "--test-threads=1"])
         .env(ROLE, path)
+        .env(WORD, word)
         .stdout(Stdio::piped())
         .stdin(Stdio::null())
         .spawn()
@@ -26,7 +29,8 @@ pub(crate) fn start(path: &Path) -> Child {
 
 /// Lives as the daemon until it is ended from outside.
 pub(crate) fn live(path: &Path) {
-    let mut station = Station::start(WORD, path);
+    let word = std::env::var(WORD).ok().and_then(|word| WORDS.into_iter().find(|known| *known == word));
+    let mut station = Station::start(word.expect("a device of the trials"), path);
     let mut told = String::new();
     loop {
         std::thread::sleep(Duration::from_millis(2));

@@ -6,6 +6,7 @@ use hapticd::device::driver::{DriverEventKind, DriverState, HomingGuide};
 use hapticd::device::port::find::Bus;
 use hapticd::device::port::hid::HidPort;
 use hapticd::device::port::serial::{BAUD, SerialPort};
+use hapticd::device::port::websocket::{WebSocketPort, address_at};
 use hapticd::device::port::{Bell, OpenFault, Port, PortFault};
 use hapticd::device::wire::MESSAGE_MAX;
 use hapticd::shared::realtime::SystemClock;
@@ -17,10 +18,11 @@ const MS: u64 = 1_000_000;
 
 /// Opens the kind of port that a driver speaks on.
 fn open(word: &str, path: &Path) -> Result<Box<dyn Port>, OpenFault> {
-    if Bus::of(word) == Bus::Hid {
-        return HidPort::open(path).map(|port| Box::new(port) as Box<dyn Port>);
-    }
-    SerialPort::open(path, BAUD).map(|port| Box::new(port) as Box<dyn Port>)
+    Ok(match Bus::of(word) {
+        Bus::Hid => Box::new(HidPort::open(path)?),
+        Bus::Service => Box::new(WebSocketPort::open(address_at(path)?)?),
+        Bus::Serial | Bus::Usb => Box::new(SerialPort::open(path, BAUD)?),
+    })
 }
 
 /// A driver, its port, and what it has told.

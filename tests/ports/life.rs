@@ -235,6 +235,42 @@ fn a_demo_over_a_pseudo_terminal_is_achieved_within_the_limits() {
 }
 
 #[test]
+fn a_demo_through_a_service_is_achieved_within_the_limits() {
+    drives_within_its_limits("inverse3", &[]);
+}
+
+#[test]
+fn a_service_that_goes_away_in_the_middle_of_a_force_is_found_again_and_hears_zero_last() {
+    let (spec, push) = (spec("inverse3"), Vec3::new(0.0, 0.0, 1.0));
+    let mut emulator = Emulator::start("inverse3", &[]);
+    let mut limiter = Limiter::new(spec.limits);
+    let mut link = start(&spec, &emulator.port);
+    let mut device = link.attach(spec.clone());
+    for round in 1..=2 {
+        // Nothing is to be homed: it knows where it is.
+        wait_for(&mut link, "the service", |state| state == READY);
+        wait("force", || {
+            let _ = beat(&mut device, &mut limiter, 1, push);
+            count(&emulator, "force on") >= round
+        });
+        if round == 1 {
+            emulator.order("unplug");
+            wait("silence", || beat(&mut device, &mut limiter, 2, push).is_err());
+            wait_for(&mut link, "it to be gone", |state| state == LinkState::Absent);
+            wait("the reason to be told", || {
+                link.news().any(|(_, news)| matches!(news, LinkNews::NotOpened(why) if why.contains("no service")))
+            });
+            emulator.order("plug");
+        }
+    }
+    assert!(link.status().sessions >= 2);
+    drop(link);
+    wait("zero force as the last word", || count(&emulator, "force off") >= 2);
+    let (peak_n, asked_n) = emulator.end_with_forces();
+    assert!(peak_n > 0.9 && peak_n <= 1.0 + STEP_N && asked_n <= 1.0 + STEP_N, "{peak_n} N of {asked_n} N");
+}
+
+#[test]
 fn demos_with_arms_and_their_weight_are_achieved_within_the_limits() {
     for arm in ["woodenhaptics", "polhem", "vintage"] {
         drives_within_its_limits(arm, &["--at-rest"]);

@@ -1,4 +1,4 @@
-//! `hapticd emulate`: a device that is not there, to the byte, on a pseudo-terminal or a socket of its own.
+//! `hapticd emulate`: a device that is not there, to the byte, on a pseudo-terminal, a socket or a WebSocket of its own.
 //!
 //! Thread: main plays the device; another reads orders from standard input.
 //!
@@ -10,6 +10,7 @@
 mod fault;
 mod outlet;
 mod player;
+mod service;
 
 pub use fault::{FaultKind, Mishap};
 

@@ -1,7 +1,9 @@
-//! Where an emulated device is plugged in: a pseudo-terminal for serial lines, a socket that keeps messages apart for HIDs.
+//! Where an emulated device is plugged in: a pseudo-terminal for serial lines, a socket that keeps messages apart for HIDs,
+//! a WebSocket service for a device that has one.
 //!
 //! Thread: main.
 
+use super::service::Service;
 use crate::device::port::find::Bus;
 use crate::shared::realtime::{SystemClock, sleep_until};
 use crate::shared::{Clock as _, MonoNs, NS_PER_S};
@@ -12,18 +14,21 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// The port, as long as the device is plugged in.
 enum Plug {
     Terminal { master: OwnedFd, place: PathBuf },
     Socket { listener: OwnedFd, host: Option<OwnedFd>, place: PathBuf },
+    Service(Service),
 }
 
 /// See the file's head.
 pub(super) struct Outlet {
-    /// Reports instead of a stream.
-    keeps_messages: bool,
+    bus: Bus,
+    /// Where its service listens whenever it does.
+    address: Option<SocketAddr>,
     /// What the port is called for as long as the program runs.
     link: Option<PathBuf>,
     plug: Option<Plug>,
@@ -34,10 +39,10 @@ pub(super) struct Outlet {
 impl Outlet {
     /// A port for a device of this driver.
     pub(super) fn open(driver: &str, link: Option<PathBuf>) -> Result<Self, String> {
-        let keeps_messages = Bus::of(driver) == Bus::Hid;
+        let bus = Bus::of(driver);
         let socket = || std::env::temp_dir().join(format!("hapticd-{driver}-{}.socket", std::process::id()));
-        let link = if keeps_messages { Some(link.unwrap_or_else(socket)) } else { link };
-        let mut outlet = Self { keeps_messages, link, plug: None, hung: false };
+        let link = if bus == Bus::Hid { Some(link.unwrap_or_else(socket)) } else { link };
+        let mut outlet = Self { bus, address: None, link, plug: None, hung: false };
         outlet.plug()?;
         Ok(outlet)
     }
@@ -46,8 +51,11 @@ impl Outlet {
     pub(super) fn place(&self) -> String {
         let own = match &self.plug {
             Some(Plug::Terminal { place, .. } | Plug::Socket { place, .. }) => Some(place),
-            None => None,
+            Some(Plug::Service(_)) | None => None,
         };
+        if let Some(address) = self.address {
+            return address.to_string();
+        }
         self.link.as_ref().or(own).map(|path| path.display().to_string()).unwrap_or_default()
     }
 
@@ -66,11 +74,19 @@ impl Outlet {
     /// Makes the port anew.
     pub(super) fn plug(&mut self) -> Result<(), String> {
         let plug = match &self.link {
-            Some(path) if self.keeps_messages => socket(path)?,
+            Some(path) if self.bus == Bus::Hid => socket(path)?,
+            _ if self.bus == Bus::Service => {
+                let service = Service::open(self.address)?;
+                self.address = service.place();
+                Plug::Service(service)
+            }
             _ => terminal().map_err(|error| format!("no pseudo-terminal can be made: {error}"))?,
         };
-        if let (Plug::Terminal { place, .. }, Some(link)) = (&plug, &self.link) {
-            point(link, place)?;
+        match (&plug, &self.link, self.address) {
+            (Plug::Terminal { place, .. }, Some(link), _) => point(link, place)?,
+            // Leads nowhere, and says where.
+            (Plug::Service(_), Some(link), Some(address)) => point(link, Path::new(&address.to_string()))?,
+            _ => {}
         }
         (self.plug, self.hung) = (Some(plug), false);
         Ok(())
@@ -80,6 +96,7 @@ impl Outlet {
     pub(super) fn read(&mut self, into: &mut [u8]) -> usize {
         match &mut self.plug {
             None => 0,
+            Some(Plug::Service(service)) => service.read(into),
             Some(Plug::Terminal { master, .. }) => {
                 let got = rustix::io::read(&*master, into);
                 self.hung = got == Err(Errno::IO);
@@ -104,7 +121,11 @@ impl Outlet {
 
     /// Bytes to the host; lost when it does not take them, as on any line.
     pub(super) fn write(&mut self, bytes: &[u8]) {
-        let _ = match &self.plug {
+        let _ = match &mut self.plug {
+            Some(Plug::Service(service)) => {
+                service.write(bytes);
+                Ok(0)
+            }
             Some(Plug::Terminal { master, .. }) => rustix::io::write(master, bytes),
             Some(Plug::Socket { host: Some(host), .. }) => rustix::io::write(host, bytes),
             Some(Plug::Socket { host: None, .. }) | None => Ok(0),
@@ -122,14 +143,15 @@ impl Outlet {
     /// Waits for bytes until `until`.
     pub(super) fn wait(&self, until: MonoNs) {
         let fd = match &self.plug {
-            Some(Plug::Terminal { master, .. }) if !self.hung => master,
-            Some(Plug::Socket { listener, host, .. }) => host.as_ref().unwrap_or(listener),
+            Some(Plug::Terminal { master, .. }) if !self.hung => master.as_fd(),
+            Some(Plug::Socket { listener, host, .. }) => host.as_ref().unwrap_or(listener).as_fd(),
+            Some(Plug::Service(service)) => service.as_fd(),
             _ => return sleep_until(until),
         };
         let left_ns = until.since(SystemClock.now());
         // Much less than a second.
         let left = Timespec { tv_sec: 0, tv_nsec: left_ns.min(NS_PER_S - 1).cast_signed() };
-        let _ = poll(&mut [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)], Some(&left));
+        let _ = poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], Some(&left));
     }
 }
 

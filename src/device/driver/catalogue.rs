@@ -4,10 +4,10 @@
 
 use super::{
     ArmCalibration, ArmFamily, Driver, FalconCalibration, FalconFamily, HapkitCalibration, HapkitFamily,
-    HaplyCalibration, HaplyFamily, Host, SpaceMouseFamily, SpaceMouseScale, Trim,
+    HaplyCalibration, HaplyFamily, Host, Inverse3Calibration, Inverse3Family, SpaceMouseFamily, SpaceMouseScale, Trim,
 };
 use crate::device::emulator::{
-    ArmFirmware, Emulated, Emulator, FalconFirmware, HapkitFirmware, HaplyFirmware, SpaceMouse,
+    ArmFirmware, Emulated, Emulator, FalconFirmware, HapkitFirmware, HaplyFirmware, Inverse3Firmware, SpaceMouse,
 };
 use crate::device::kinematics::FalconLegs;
 use crate::device::wire::arm::{ArmFrames, ArmHid, ArmText, ArmWire};
@@ -15,7 +15,7 @@ use crate::math::Vec3;
 use std::sync::Arc;
 
 /// Every word, in the order in which they are shown.
-pub const DRIVERS: [&str; 9] = [
+pub const DRIVERS: [&str; 10] = [
     "falcon",
     "polhem",
     "vintage",
@@ -25,7 +25,10 @@ pub const DRIVERS: [&str; 9] = [
     "woodenhaptics-teensy",
     "haply-2dof",
     "hapkit",
+    INVERSE3,
 ];
+/// The word for an Inverse3 behind its service.
+pub const INVERSE3: &str = "inverse3";
 /// The word for a SpaceMouse, which gives no force.
 pub const SPACEMOUSE: &str = "spacemouse";
 
@@ -60,6 +63,7 @@ pub fn trimmed_driver(word: &str, firmware: Option<Arc<[u8]>>, trim: &Trim) -> O
         "woodenhaptics-teensy" => arm::<ArmHid<64>>(wooden()),
         "haply-2dof" => Box::new(Host::new(HaplyFamily::new(HaplyCalibration::default().trimmed(trim)))),
         "hapkit" => Box::new(Host::new(HapkitFamily::new(HapkitCalibration::default().trimmed(trim)))),
+        INVERSE3 => Box::new(Host::new(Inverse3Family::new(Inverse3Calibration::default().trimmed(trim)))),
         SPACEMOUSE => Box::new(Host::new(SpaceMouseFamily::new(SpaceMouseScale::default()))),
         _ => return None,
     })
@@ -98,6 +102,11 @@ pub fn emulated(word: &str) -> Option<AnyDevice> {
         "hapkit" => {
             let HapkitCalibration { sector, mount, .. } = HapkitCalibration::default();
             Some(Box::new(Emulator::new(HapkitFirmware::new(sector), sector, mount, 0.05, &Vec3::zeros())?))
+        }
+        INVERSE3 => {
+            let truth = Inverse3Calibration::default();
+            let (firmware, workspace) = (Inverse3Firmware::default(), truth.workspace());
+            Some(Box::new(Emulator::new(firmware, workspace, truth.mount, 0.15, &Vec3::zeros())?))
         }
         SPACEMOUSE => Some(Box::new(SpaceMouse::new(true))),
         _ => None,

@@ -15,6 +15,7 @@ mod falcon;
 mod hapkit;
 mod haply;
 mod host;
+mod inverse3;
 mod plausible;
 mod spacemouse;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use falcon::{FalconCalibration, FalconFamily};
 pub use hapkit::{HapkitCalibration, HapkitFamily};
 pub use haply::{HaplyCalibration, HaplyFamily};
 pub use host::Host;
+pub use inverse3::{Inverse3Calibration, Inverse3Family};
 pub use spacemouse::{SpaceMouseFamily, SpaceMouseScale};
 pub use trim::{TRIM_ENCODERS, TRIM_FORCE, TRIM_ORIGIN_MAX_RAD, Trim};
 

@@ -14,6 +14,7 @@ mod arm_tests;
 mod falcon;
 mod hapkit;
 mod haply;
+mod inverse3;
 mod line;
 #[cfg(test)]
 mod small_tests;
@@ -25,6 +26,7 @@ pub use arm::ArmFirmware;
 pub use falcon::FalconFirmware;
 pub use hapkit::HapkitFirmware;
 pub use haply::HaplyFirmware;
+pub use inverse3::Inverse3Firmware;
 pub use line::{Line, Trouble, exchange};
 pub use spacemouse::SpaceMouse;
 

@@ -1,11 +1,12 @@
-//! Devices with fewer than three motors.
+//! Devices with fewer than three motors, and one that does its mechanics itself.
 
 use super::tests::Desk;
 use super::*;
 use crate::device::driver::{
     Driver, DriverEventKind, DriverState, HapkitCalibration, HapkitFamily, HaplyCalibration, HaplyFamily, Host,
+    Inverse3Calibration, Inverse3Family,
 };
-use crate::device::kinematics::{Pantograph, Sector};
+use crate::device::kinematics::{Cartesian, Pantograph, Sector};
 
 fn haply() -> Desk<Host<HaplyFamily>, HaplyFirmware, Pantograph, 2> {
     let calibration = HaplyCalibration::default();
@@ -91,4 +92,64 @@ fn a_hapkit_that_has_lost_power_for_a_moment_is_not_homed_any_more() {
     desk.run(3, Some(Vec3::new(0.0, 1.0, 0.0)));
     assert!(matches!(desk.driver.state(), DriverState::Homing(_)));
     assert_eq!(desk.device.force().norm(), 0.0);
+}
+
+fn inverse3() -> Desk<Host<Inverse3Family>, Inverse3Firmware, Cartesian, 3> {
+    let calibration = Inverse3Calibration::default();
+    let workspace = calibration.workspace();
+    let device = Emulator::new(Inverse3Firmware::default(), workspace, calibration.mount, 0.15, &Vec3::zeros());
+    let mut desk = Desk::new(Host::new(Inverse3Family::new(calibration)), device.expect("in reach"));
+    desk.until("ready", |desk| desk.driver.state() == DriverState::Ready && desk.count(DriverEventKind::Homed) == 1);
+    desk
+}
+
+#[test]
+fn an_inverse3_gives_the_force_it_is_told_to_in_the_axes_of_the_operator() {
+    let mut desk = inverse3();
+    let forces = [[2.0, 0.0, 0.0], [0.0, -3.0, 0.0], [0.0, 0.0, 1.0], [1.0, -1.0, 2.0]].map(Vec3::from);
+    desk.gives_what_is_commanded(&forces);
+    desk.move_hand(Vec3::new(0.05, -0.06, 0.04), 300);
+    desk.gives_what_is_commanded(&forces);
+    // Towards the operator is against the service's y, and to the right is its x.
+    desk.run(300, Some(Vec3::new(2.0, 1.0, 0.0)));
+    assert!((desk.device.firmware().torques(desk.now) - Vec3::new(1.0, -2.0, 0.0)).norm() < 0.02);
+}
+
+#[test]
+fn an_inverse3_stands_every_trouble_on_the_line() {
+    let mut desk = inverse3();
+    desk.stands_trouble(Vec3::new(0.8, 0.5, -1.0));
+    desk.weathers_a_storm(Vec3::new(0.8, 0.5, -1.0));
+}
+
+#[test]
+fn an_inverse3_that_its_service_has_lost_is_given_up_and_found_again() {
+    let mut desk = inverse3();
+    let force = Vec3::new(1.0, 0.0, 0.0);
+    desk.run(300, Some(force));
+    assert!(desk.device.force().norm() > 0.9);
+    desk.line.cut(true);
+    desk.device.power_cycle();
+    desk.run(700, Some(force));
+    assert!(desk.count(DriverEventKind::Restarting) >= 1 && desk.driver.state() != DriverState::Ready);
+    desk.line.cut(false);
+    desk.until("ready again", |desk| desk.driver.state() == DriverState::Ready);
+    desk.run(300, Some(force));
+    assert!(desk.device.force().norm() > 0.9, "{}", desk.device.force());
+}
+
+#[test]
+fn an_inverse3_that_is_not_calibrated_gets_no_force_until_someone_says_that_it_is() {
+    let mut desk = inverse3();
+    let mut state = crate::device::wire::inverse3::Inverse3State::default();
+    (state.position_m, state.calibrated) = (Some(Inverse3Calibration::default().mount.origin), Some(false));
+    let text = crate::device::wire::inverse3::state_text("049D", &state, true).expect("it fits");
+    desk.driver.feed(text.as_bytes(), desk.now);
+    desk.driver.feed(&[crate::device::wire::inverse3::TEXT_END], desk.now);
+    assert!(matches!(desk.driver.state(), DriverState::Homing(_)));
+    desk.run(100, Some(Vec3::new(1.0, 0.0, 0.0)));
+    assert_eq!(desk.peak_n, 0.0, "force of a device that does not know where it is");
+    desk.driver.confirm_home(desk.now);
+    desk.run(300, Some(Vec3::new(1.0, 0.0, 0.0)));
+    assert!(desk.device.force().norm() > 0.9);
 }

@@ -62,13 +62,15 @@ impl Lifeline {
         let pulse = Pulse::new()?;
         pulse.leave(silence)?;
         let copy = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map(|fd: OwnedFd| Stdio::from(fd));
-        let (fd, endpoint) = match line {
-            GuardLine::Stream(fd) => (fd, None),
-            GuardLine::Bulk(fd, endpoint) => (fd, Some(endpoint.to_string())),
+        let (fd, endpoint, framed) = match line {
+            GuardLine::Stream(fd) => (fd, None, None),
+            GuardLine::Framed(fd) => (fd, None, Some("--framed")),
+            GuardLine::Bulk(fd, endpoint) => (fd, Some(endpoint.to_string()), None),
         };
         let child = Command::new(program)
             .args(["guardian", "--daemon", &std::process::id().to_string(), "--priority", &priority.to_string()])
             .args(endpoint.into_iter().flat_map(|endpoint| ["--endpoint".to_owned(), endpoint]))
+            .args(framed)
             .env_clear()
             .current_dir("/")
             .stdin(copy(fd)?)

@@ -35,6 +35,8 @@ const REMIND_NS: u64 = 50_000_000;
 pub enum GuardLine<'l> {
     /// By writing to it: a serial line, a raw HID node, a socket.
     Stream(BorrowedFd<'l>),
+    /// By writing whole frames to it, of which each answer must stay whole for the daemon: a WebSocket.
+    Framed(BorrowedFd<'l>),
     /// By bulk transfers to this endpoint of a USB device.
     Bulk(BorrowedFd<'l>, u8),
 }

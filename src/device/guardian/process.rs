@@ -46,13 +46,13 @@ pub enum ProcessFault {
 }
 
 /// Guards the device on the standard input for the process `daemon`, with this real-time priority if it may, by transfers to an
-/// `endpoint` if it is a USB device; returns when there is nothing left to guard.
+/// `endpoint` if it is a USB device; a line that is `framed` is written to and never read. Returns when there is nothing left to guard.
 ///
 /// # Errors
 /// [`ProcessFault`] when it cannot begin.
-pub fn run(daemon: u32, priority: u8, endpoint: Option<u8>) -> Result<(), ProcessFault> {
+pub fn run(daemon: u32, priority: u8, endpoint: Option<u8>, framed: bool) -> Result<(), ProcessFault> {
     let pulse = Pulse::adopt(std::io::stdout().as_fd().try_clone_to_owned()?).map_err(|_| ProcessFault::ByHand)?;
-    let line = Line { fd: std::io::stdin().as_fd().try_clone_to_owned()?, endpoint };
+    let line = Line { fd: std::io::stdin().as_fd().try_clone_to_owned()?, endpoint, framed };
     for signal in ASKING {
         // Caught and forgotten.
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
@@ -96,6 +96,7 @@ pub fn run(daemon: u32, priority: u8, endpoint: Option<u8>) -> Result<(), Proces
 struct Line {
     fd: OwnedFd,
     endpoint: Option<u8>,
+    framed: bool,
 }
 
 impl Line {
@@ -122,11 +123,12 @@ impl Line {
     }
 
     /// Throws away what the device has said: firmware that cannot get rid of an answer does not listen. A USB adapter has no
-    /// such trouble: it drops what nobody takes.
+    /// such trouble: it drops what nobody takes. Half a frame taken from a WebSocket would leave the daemon, should it go on,
+    /// with a stream that makes no sense; the system keeps minutes of answers.
     fn drain(&self) {
         let mut waste = [0; MESSAGE_MAX];
         for _ in 0..DRAINED {
-            let waits = self.endpoint.is_none() && ready(self.fd.as_fd(), PollFlags::IN);
+            let waits = self.endpoint.is_none() && !self.framed && ready(self.fd.as_fd(), PollFlags::IN);
             if !waits || !rustix::io::read(&self.fd, &mut waste).is_ok_and(|count| count > 0) {
                 break;
             }

@@ -10,6 +10,7 @@
 //! from the same Jacobian as velocities, and one test of it against the numerical derivative covers both.
 
 mod arm;
+mod cartesian;
 mod falcon;
 mod pantograph;
 mod polhem;
@@ -18,6 +19,7 @@ mod sector;
 mod tests;
 
 pub use arm::{Arm, ArmLinks};
+pub use cartesian::Cartesian;
 pub use falcon::FalconLegs;
 pub use pantograph::Pantograph;
 pub use polhem::PolhemLinkage;

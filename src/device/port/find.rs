@@ -4,11 +4,17 @@
 
 #![expect(clippy::disallowed_types, clippy::disallowed_macros, reason = "looks around before anything is driven")]
 
-use crate::device::driver::catalogue::{DRIVERS, SPACEMOUSE};
+use super::websocket;
+use crate::device::driver::catalogue::{DRIVERS, INVERSE3, SPACEMOUSE};
 use crate::device::wire::{ftdi, spacemouse};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::fs;
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest time in which a service on this machine must answer a call.
+const CALL: Duration = Duration::from_millis(200);
 
 /// What a device hangs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +25,8 @@ pub enum Bus {
     Hid,
     /// A USB device that is spoken to directly.
     Usb,
+    /// A service on this machine that has the device.
+    Service,
 }
 
 impl Bus {
@@ -28,6 +36,7 @@ impl Bus {
         match driver {
             "falcon" => Self::Usb,
             "woodenhaptics-mbed" | "woodenhaptics-teensy" | SPACEMOUSE => Self::Hid,
+            INVERSE3 => Self::Service,
             _ => Self::Serial,
         }
     }
@@ -39,6 +48,7 @@ impl Bus {
             Self::Serial => "serial",
             Self::Hid => "hid",
             Self::Usb => "usb",
+            Self::Service => "service",
         }
     }
 }
@@ -48,11 +58,11 @@ impl Bus {
 pub struct Found {
     /// Its name as it tells it itself.
     pub name: String,
-    /// The node to open.
+    /// The node to open, or the address of a service.
     pub node: PathBuf,
     /// What it hangs on.
     pub bus: Bus,
-    /// USB vendor and product.
+    /// USB vendor and product; zeros for a service.
     pub usb: (u16, u16),
     /// Its serial number, if it tells one.
     pub serial_number: Option<String>,
@@ -64,7 +74,8 @@ impl Found {
     /// True when this user may read and write it.
     #[must_use]
     pub fn is_permitted(&self) -> bool {
-        accessat(CWD, &self.node, Access::READ_OK | Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+        self.bus == Bus::Service
+            || accessat(CWD, &self.node, Access::READ_OK | Access::WRITE_OK, AtFlags::EACCESS).is_ok()
     }
 }
 
@@ -97,6 +108,21 @@ fn drivers(bus: Bus, usb: (u16, u16)) -> Vec<&'static str> {
 #[must_use]
 pub fn connected() -> Vec<Found> {
     below(Path::new("/sys"), Path::new("/dev"))
+}
+
+/// Services on this machine that have devices for some driver. Each is called and left alone again.
+#[must_use]
+pub fn services() -> Vec<Found> {
+    let listens = |address: &SocketAddr| TcpStream::connect_timeout(address, CALL).is_ok();
+    let found = websocket::address(websocket::SERVICE).filter(listens).map(|_| Found {
+        name: "Haply inverse service".into(),
+        node: PathBuf::from(websocket::SERVICE),
+        bus: Bus::Service,
+        usb: (0, 0),
+        serial_number: None,
+        drivers: [INVERSE3].into(),
+    });
+    found.into_iter().collect()
 }
 
 /// As [`connected`], with sysfs and nodes elsewhere.
@@ -241,7 +267,9 @@ mod tests {
             (0x256F, 0xC635),
         ];
         for word in DRIVERS.into_iter().chain([SPACEMOUSE]) {
-            assert!(known.iter().any(|usb| fits(word, Bus::of(word), *usb)), "{word}");
+            // What a service has is known by the service's address.
+            let numbered = Bus::of(word) != Bus::Service;
+            assert_eq!(known.iter().any(|usb| fits(word, Bus::of(word), *usb)), numbered, "{word}");
             assert!(!fits(word, Bus::of(word), (0x046D, 0xC31C)), "{word}");
         }
     }

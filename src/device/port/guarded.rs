@@ -9,7 +9,7 @@ use crate::device::driver::catalogue::AnyDriver;
 use crate::device::guardian::{GuardLine, Lifeline};
 use crate::device::wire::{LineOrder, MESSAGE_MAX};
 use crate::shared::realtime::SystemClock;
-use crate::shared::{Clock as _, MonoNs};
+use crate::shared::{Clock as _, MonoNs, PULSE_MESSAGE_MAX};
 use std::path::Path;
 
 /// This program, also when its file has been replaced.
@@ -41,7 +41,9 @@ impl GuardedPort {
             // It gives no force.
             return Ok(port);
         }
-        let lifeline = Lifeline::start(program, line, &silence[..length], priority, SystemClock.now());
+        let mut sent = [0; PULSE_MESSAGE_MAX];
+        let length = port.as_sent(&silence[..length], &mut sent);
+        let lifeline = Lifeline::start(program, line, &sent[..length], priority, SystemClock.now());
         match lifeline {
             Ok(lifeline) => Ok(Box::new(Self { port, lifeline })),
             Err(fault) => Err(OpenFault::Failed { place: place.to_owned(), why: fault.to_string() }),
@@ -68,6 +70,10 @@ impl Port for GuardedPort {
 
     fn line(&self) -> Option<GuardLine<'_>> {
         self.port.line()
+    }
+
+    fn as_sent(&self, message: &[u8], out: &mut [u8]) -> usize {
+        self.port.as_sent(message, out)
     }
 
     fn guard(&mut self) -> Option<&mut Lifeline> {

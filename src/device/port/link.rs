@@ -27,7 +27,8 @@ use crate::device::{DeviceSpec, HandSample, SafeForce};
 use crate::math::Pose;
 use crate::shared::realtime::{self, RealtimeRequest, SystemClock};
 use crate::shared::{
-    Clock as _, DurationFigures, DurationHistogram, LatestReader, LatestWriter, MonoNs, Stamp, latest,
+    Clock as _, DurationFigures, DurationHistogram, LatestReader, LatestWriter, MonoNs, PULSE_MESSAGE_MAX, Stamp,
+    latest,
 };
 use rustix::fd::AsFd as _;
 use std::sync::Arc;
@@ -236,8 +237,10 @@ impl Session {
     fn instruct(&mut self) {
         let mut bytes = [0; MESSAGE_MAX];
         let length = self.driver.silence_bytes(&mut bytes);
+        let mut sent = [0; PULSE_MESSAGE_MAX];
+        let length = self.port.as_sent(&bytes[..length], &mut sent);
         if let Some(lifeline) = self.port.guard() {
-            lifeline.leave(&bytes[..length]);
+            lifeline.leave(&sent[..length]);
         }
     }
 

@@ -3,7 +3,7 @@
 //! Thread: device I/O, but for the parts that say otherwise.
 //!
 //! A [`Port`] is bytes and nothing else: a serial line or pseudo-terminal ([`serial`]), reports of a HID ([`hid`]), an adapter
-//! on USB ([`usb`]), a pipe in memory ([`pipe`]). No call waits longer than it is told to. What a driver does with the bytes
+//! on USB ([`usb`]), texts of a service on a WebSocket ([`websocket`]), a pipe in memory ([`pipe`]). No call waits longer than it is told to. What a driver does with the bytes
 //! is the same on all of them.
 
 pub mod find;
@@ -17,6 +17,7 @@ pub mod reach;
 mod real;
 pub mod serial;
 pub mod usb;
+pub mod websocket;
 
 pub use link::{Link, LinkNews, LinkState, LinkStatus, Opener};
 pub use open::{OpenFault, holders};
@@ -68,6 +69,14 @@ pub trait Port: Send {
     /// How a guardian may share this port, if it can be shared.
     fn line(&self) -> Option<GuardLine<'_>> {
         None
+    }
+
+    /// What a guardian must write to the descriptor of [`Port::line`] for this message; says how many bytes, zero when they do not
+    /// fit into `out`. The message itself, unless the port puts something around it.
+    fn as_sent(&self, message: &[u8], out: &mut [u8]) -> usize {
+        let Some(place) = out.get_mut(..message.len()) else { return 0 };
+        place.copy_from_slice(message);
+        message.len()
     }
 
     /// What guards this port, if anything does.

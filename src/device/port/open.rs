@@ -38,12 +38,27 @@ pub enum OpenFault {
         /// " by …", where that can be seen.
         by: String,
     },
+    /// No service listens.
+    #[error(
+        "no service answers at {0}: start the one that came with the device (`systemctl start haply-inverse-service`), or say \
+         with --port where it listens; `hapticd emulate inverse3` plays one"
+    )]
+    NoService(String),
+    /// What was given is no address.
+    #[error("{0} is no address of a service: write one such as 127.0.0.1:10001, with numbers")]
+    NoAddress(String),
+    /// The service is not on this machine, and no file says that it may be.
+    #[error(
+        "{0} is on another machine: to drive a device over a network, which may lose and delay its forces, write \
+         port = \"{0}\" under [connection] in a device file of your own"
+    )]
+    Elsewhere(String),
     /// It is not what it should be.
     #[error("{place} is no {wanted}: give the path of one, or change the driver in the device file")]
     Wrong {
         /// What was to be opened.
         place: String,
-        /// "serial port", "raw HID node".
+        /// "serial port", "raw HID node", "WebSocket service".
         wanted: &'static str,
     },
     /// Something else.
@@ -74,7 +89,7 @@ impl OpenFault {
     /// True when it may go away by itself: worth another try.
     #[must_use]
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Missing(_) | Self::Busy { .. } | Self::Failed { .. })
+        matches!(self, Self::Missing(_) | Self::NoService(_) | Self::Busy { .. } | Self::Failed { .. })
     }
 }
 

@@ -10,11 +10,13 @@ use super::hid::HidPort;
 use super::link::Opener;
 use super::serial::{BAUD, SerialPort};
 use super::usb::FtdiPort;
+use super::websocket::{self, WebSocketPort};
 use super::{OpenFault, Port};
 use crate::device::DeviceSpec;
 use crate::device::driver::Trim;
 use crate::device::driver::catalogue::{self, AnyDriver};
 use crate::device::wire::ftdi::FALCON_USB;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -82,6 +84,9 @@ fn open_port(spec: &DeviceSpec, port: Option<&Path>) -> Result<(Box<dyn Port>, O
     let path = port.map(Path::to_owned).or_else(|| spec.connection.port.as_ref().map(PathBuf::from));
     let baud = spec.connection.baud.unwrap_or(BAUD);
     let bus = Bus::of(&spec.driver);
+    if bus == Bus::Service {
+        return Ok((Box::new(WebSocketPort::open(service(spec, port)?)?), None));
+    }
     if path.is_none() && bus == Bus::Usb {
         let usb = spec.connection.usb.unwrap_or(FALCON_USB);
         let port = FtdiPort::open(usb, spec.connection.serial_number.as_deref())?;
@@ -98,9 +103,22 @@ fn open_port(spec: &DeviceSpec, port: Option<&Path>) -> Result<(Box<dyn Port>, O
     };
     let port: Box<dyn Port> = match bus {
         Bus::Hid => Box::new(HidPort::open(&path)?),
-        Bus::Serial | Bus::Usb => Box::new(SerialPort::open(&path, baud)?),
+        Bus::Serial | Bus::Usb | Bus::Service => Box::new(SerialPort::open(&path, baud)?),
     };
     Ok((port, serial))
+}
+
+/// Where the service of this device is: on this machine, unless the device file itself says otherwise.
+fn service(spec: &DeviceSpec, port: Option<&Path>) -> Result<SocketAddr, OpenFault> {
+    let stated = spec.connection.port.as_ref().map(|text| websocket::address_at(Path::new(text))).transpose()?;
+    let usual = || websocket::address_at(Path::new(websocket::SERVICE));
+    match port.map(websocket::address_at).transpose()? {
+        Some(there) if !there.ip().is_loopback() && stated != Some(there) => {
+            Err(OpenFault::Elsewhere(there.to_string()))
+        }
+        Some(there) => Ok(there),
+        None => stated.map_or_else(usual, Ok),
+    }
 }
 
 /// The first device connected that fits.
@@ -133,4 +151,29 @@ fn driver(spec: &DeviceSpec, trim: &Trim) -> Result<AnyDriver, OpenFault> {
     let unknown =
         || OpenFault::Failed { place: spec.model.clone(), why: format!("no driver is called `{}`", spec.driver) };
     catalogue::trimmed_driver(&spec.driver, firmware, trim).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_is_on_this_machine_unless_the_file_says_otherwise() {
+        let (near, far) = ("127.0.0.1:7", "192.0.2.7:10001");
+        let at = |file: Option<&str>, port: Option<&str>| {
+            let mut spec = crate::device::simulated::test_spec();
+            spec.connection.port = file.map(str::to_owned);
+            service(&spec, port.map(Path::new)).map(|there| there.to_string())
+        };
+        assert_eq!(at(None, None).expect("the usual place"), websocket::SERVICE);
+        assert_eq!(at(Some(far), None).expect("the file says so"), far);
+        assert_eq!(at(Some(far), Some(near)).expect("on this machine"), near);
+        assert_eq!(at(Some(far), Some(far)).expect("the same"), far);
+        let refused = at(None, Some(far)).expect_err("nobody has said so");
+        assert!(
+            matches!(refused, OpenFault::Elsewhere(_)) && refused.to_string().contains("[connection]"),
+            "{refused}"
+        );
+        assert!(matches!(at(Some("haply"), None), Err(OpenFault::NoAddress(_))));
+    }
 }

@@ -42,7 +42,7 @@ pub enum LineOrder {
 /// One end of a line of bytes: a driver, or an emulator. Does no input or output itself.
 pub trait ByteEnd {
     /// Takes bytes that have arrived by `now`; none is fine, and is how time passes. A transport that keeps messages apart
-    /// (HID, WebSocket) gives one whole message per call.
+    /// (HID) gives one whole message per call; a text of a WebSocket is too long for that and ends with a mark.
     fn feed(&mut self, bytes: &[u8], now: MonoNs);
 
     /// Writes what is to be sent into `out` and says how many bytes that is. At most one message per call; zero when there
@@ -131,6 +131,12 @@ impl Outbox {
         self.lengths.copy_within(1..self.count, 0);
         self.count -= 1;
         length
+    }
+
+    /// Messages that still find room.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        MESSAGES_WAITING - self.count
     }
 
     /// Forgets everything.

@@ -32,7 +32,7 @@ static ROOT: Keys = Keys {
             Kind::Text("^[a-z0-9-]+$", ANY_LENGTH),
             "\"simulated\"",
             "Part of the program that talks to it, a word of a-z, 0-9 and -: simulated, falcon, polhem, vintage, \
-             woodenhaptics, haply-2dof, hapkit, spacemouse; and for older boards of WoodenHaptics and Polhem, by the \
+             woodenhaptics, haply-2dof, hapkit, inverse3, spacemouse; and for older boards of WoodenHaptics and Polhem, by the \
              generation of their protocol, woodenhaptics-frames, woodenhaptics-mbed, woodenhaptics-teensy",
         ),
         Key::table("capabilities", &CAPABILITIES, "What the device senses and gives"),
@@ -106,8 +106,14 @@ static CONNECTION: Keys = Keys {
     about: "How a real device is reached. Without `port`, the first one connected with the USB identity that the driver knows \
             is taken; `hapticd devices` lists them. `--port` on the command line comes before all of this.",
     keys: &[
-        Key::new("port", NOT_BLANK, "\"/dev/ttyACM0\"", "Path of a serial port, a pseudo-terminal or a raw HID node")
-            .optional("it is looked for"),
+        Key::new(
+            "port",
+            NOT_BLANK,
+            "\"/dev/ttyACM0\"",
+            "Path of a serial port, a pseudo-terminal or a raw HID node; for an Inverse3 the address of its service, \
+             which is 127.0.0.1:10001 where none is written",
+        )
+        .optional("it is looked for"),
         Key::new(
             "usb",
             Kind::Text("^[0-9a-fA-F]{4}:[0-9a-fA-F]{4}$", ANY_LENGTH),
