@@ -17,7 +17,7 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
             "name": body.name,
             "fixed": matches!(body.motion, Motion::Fixed),
             "material": built.sim.materials.get(body.material).map(|material| &material.name),
-            "shape": shape(&body.shape, &body.pose_body_shape),
+            "shape": body_shape(body),
         })
     };
     let tool = |tool: &ToolBody| json!({ "shape": shape(&tool.shape, &tool.pose_tool_shape) });
@@ -57,8 +57,16 @@ fn skin(skin: &SkinModel) -> Json {
     })
 }
 
+/// The shape of a body; one that deforms is among the skins.
+fn body_shape(body: &BodyModel) -> Json {
+    match &body.motion {
+        Motion::Elastic(elastic) if elastic.skin.is_some() => posed(json!({ "kind": "skin" }), &body.pose_body_shape),
+        _ => shape(&body.shape, &body.pose_body_shape),
+    }
+}
+
 fn shape(shape: &Shape, pose: &Pose) -> Json {
-    let mut json = match shape {
+    let json = match shape {
         Shape::HalfSpace(_) => json!({ "kind": "half_space" }),
         Shape::Sphere(sphere) => json!({ "kind": "sphere", "radius": sphere.radius }),
         Shape::Cuboid(cuboid) => json!({ "kind": "box", "size": (2.0 * cuboid.half).as_slice() }),
@@ -77,6 +85,10 @@ fn shape(shape: &Shape, pose: &Pose) -> Json {
             "triangles": part.mesh.triangles(),
         }),
     };
+    posed(json, pose)
+}
+
+fn posed(mut json: Json, pose: &Pose) -> Json {
     let numbers: Vec<f64> = pose.translation.vector.iter().chain(pose.rotation.coords.iter()).copied().collect();
     json["pose"] = numbers.into();
     json

@@ -11,6 +11,8 @@ export type Shape = { pose?: Pose } & (
   | { kind: "half_space" }
   | { kind: "bore"; size: number[]; radius: number; depth: number; chamfer?: number }
   | { kind: "mesh"; vertices: number[] | number[][]; triangles: number[] | number[][] }
+  /** Drawn by the member of `skins` of the same name. */
+  | { kind: "skin" }
 );
 
 export interface Body {

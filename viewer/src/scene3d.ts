@@ -196,7 +196,7 @@ export class Scene3d {
 
   /** Takes the size of the scene as it is now; planes have none. */
   private measure(): void {
-    this.camera.measure([...this.bodies.filter((body) => !isPlane(body)), ...this.skins, this.tool]);
+    this.camera.measure([...this.bodies.filter((body) => !isPlane(body)), ...this.skins], this.tool);
   }
 
   /** What of the scene is cut: its bodies. The tool, the hand and the forces stay whole. */
@@ -251,7 +251,7 @@ export class Scene3d {
     );
     this.skins = (scene.skins ?? []).map((skin) => new SkinMesh(skin, this.material("skin")));
     this.needle.visible = false;
-    this.camera.measure([...solids.filter((solid) => solid !== undefined), ...this.skins, this.tool]);
+    this.camera.measure([...solids.filter((solid) => solid !== undefined), ...this.skins], this.tool);
     const extent = PLANE * this.camera.radius;
     this.bodies = scene.bodies.map((body, k) => solids[k] ?? this.body(body.shape, body.fixed, extent));
     this.world.add(...this.bodies, ...this.skins, this.tool, this.handle);
