@@ -11,6 +11,7 @@ use hapticd::sim::{Painter, SimData, Stepping, empty_snapshot, step};
 use nalgebra::Point3;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 const SPEED: f64 = 0.05;
 const STEP_S: f64 = 5e-5;
@@ -120,10 +121,13 @@ fn what_is_drawn_of_a_socket_is_where_its_nodes_are() {
     // Its own weight: next to nothing.
     assert!(way(&skins[0]) < 1e-6 && skins[0].stress_pa.iter().all(|pa| *pa < 1e-3 * rest.stress_full_pa));
     let (mut farthest, mut hottest, mut compared): (f32, f32, usize) = (0.0, 0.0, 0);
+    let mut took = Duration::ZERO;
     for n in 0..230 {
         let pose = Pose::translation(0.0, 0.0, -1e-4 * f64::from(n)) * start;
         step(model, &mut data, &[ToolSample::at_rest(pose)], &mut [&mut *snapshot]);
+        let began = Instant::now();
         painter.paint(&data, &mut skins);
+        took += began.elapsed();
         let body = data.elastic[0].as_ref().expect("it deforms");
         let skin = body.model().skin.as_ref().expect("it is shown");
         for (k, node) in body.model().answer.nodes().iter().enumerate() {
@@ -137,6 +141,7 @@ fn what_is_drawn_of_a_socket_is_where_its_nodes_are() {
         hottest = skins[0].stress_pa.iter().fold(hottest, |most, pa| most.max(*pa));
     }
     println!("{} points, moved by up to {farthest} m, stress up to {hottest} Pa", rest.points.len());
+    println!("{} µs a frame", took.as_micros() / 230);
     assert!(compared > 1000, "{compared} places compared");
     assert!(farthest > 5e-4, "the prongs open: {farthest} m");
     assert!(hottest > 0.5 * rest.stress_full_pa && hottest < 2.0 * rest.stress_full_pa, "{hottest} Pa");

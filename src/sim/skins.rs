@@ -8,8 +8,8 @@ use crate::math::{Mat3, Pose, Vec3};
 use crate::shared::{Skin, SkinModel};
 use std::sync::Arc;
 
-/// Strain in simple tension whose stress is drawn in the last colour: what a snap fit of plastic is designed for.
-const FULL_STRAIN: f64 = 0.03;
+/// Strain in simple tension whose stress is drawn in the last colour: what a snap fit of plastic stands again and again.
+const FULL_STRAIN: f64 = 0.015;
 
 /// Bodies that are drawn by their skins, in the order of the scene.
 fn shown(model: &SimModel) -> impl Iterator<Item = (usize, &BodyModel, &Arc<ElasticModel>, &FemSkin)> {

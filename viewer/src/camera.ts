@@ -17,7 +17,7 @@ const DIRECTIONS: Record<View, [number, number, number]> = {
   top: [0.002, 0, 1],
   tool: [0.65, -1, 0.4],
 };
-/** Least radius of what is looked at, m: of a scene, and where there is nothing but the tool, which needs room to move. */
+/** Least radius of what is looked at, m: of a scene, and of a tool alone, which needs room to move. */
 const LEAST_RADIUS = { scene: 0.02, tool: 0.06 };
 /** Room around the scene, for what moves. */
 const MARGIN = 1.1;

@@ -18,6 +18,8 @@ export type Shape = { pose?: Pose } & (
 export interface Body {
   name: string;
   fixed: boolean;
+  /** The tool of the other hand. */
+  held?: boolean;
   material: string;
   shape: Shape;
 }

@@ -58,7 +58,7 @@ export function shade(scale: Scale, share: number, into: Color): Color {
 /** Triangles that meet at a sharper angle than this have an edge between them. */
 const SMOOTH = Math.cos(Math.PI / 6);
 
-/** Points once for each side of the edges they lie on, so that edges stay sharp: by `source` the skin's point of each. */
+/** Points once for each side of the edges they lie on, so that edges stay sharp; `source` says which point each is. */
 export function creased(shape: SkinShape): { source: number[]; index: number[] } {
   const at = (point: number) => new Vector3(...(shape.vertices[point] ?? []));
   const source: number[] = [];
