@@ -4,10 +4,14 @@ use hapticd::bench::snap::MOTIONS;
 use hapticd::bench::snap_rig::SnapRig;
 use hapticd::daemon::{DemoOptions, run_demo};
 use hapticd::geometry::snap::{Detail, SnapKind};
+use hapticd::math::Pose;
 use hapticd::shared::realtime::RealtimeRequest;
-use hapticd::sim::Stepping;
+use hapticd::shared::{Skin, ToolSample};
+use hapticd::sim::{Painter, SimData, Stepping, empty_snapshot, step};
+use nalgebra::Point3;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 const SPEED: f64 = 0.05;
 const STEP_S: f64 = 5e-5;
@@ -97,4 +101,50 @@ fn the_hand_feels_the_same_at_60_and_at_1000_steps_a_second() {
     std::fs::remove_dir_all(&directory).expect("removed");
     println!("peak {slow} N at 60 Hz, {fast} N at 1 kHz");
     assert!((slow / fast - 1.0).abs() < 0.1, "{slow} N against {fast} N");
+}
+
+#[test]
+fn what_is_drawn_of_a_socket_is_where_its_nodes_are() {
+    let spec = hapticd::scene::open("snap_connector").expect("shipped").value;
+    let device = hapticd::scene::open_device("simulated-3dof").expect("shipped").value;
+    let built = hapticd::scene::build(&spec, &device).expect("they fit");
+    let (model, start) = (&built.sim, built.sim.tools[0].start);
+    let mut data = SimData::new(model).expect("a scene");
+    let (mut painter, mut snapshot) = (Painter::new(model), empty_snapshot());
+    let rest = &built.skins[0];
+    let mut skins = [Skin { points: rest.points.clone(), stress_pa: vec![0.0; rest.points.len()] }];
+    painter.paint(&data, &mut skins);
+    let way = |skin: &Skin| {
+        let apart = |(a, b): (&[f32; 3], &[f32; 3])| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>().sqrt();
+        skin.points.iter().zip(&rest.points).map(apart).fold(0.0, f32::max)
+    };
+    // Its own weight: next to nothing.
+    assert!(way(&skins[0]) < 1e-6 && skins[0].stress_pa.iter().all(|pa| *pa < 1e-3 * rest.stress_full_pa));
+    let (mut farthest, mut hottest, mut compared): (f32, f32, usize) = (0.0, 0.0, 0);
+    let mut took = Duration::ZERO;
+    for n in 0..230 {
+        let pose = Pose::translation(0.0, 0.0, -1e-4 * f64::from(n)) * start;
+        step(model, &mut data, &[ToolSample::at_rest(pose)], &mut [&mut *snapshot]);
+        let began = Instant::now();
+        painter.paint(&data, &mut skins);
+        took += began.elapsed();
+        let body = data.elastic[0].as_ref().expect("it deforms");
+        let skin = body.model().skin.as_ref().expect("it is shown");
+        for (k, node) in body.model().answer.nodes().iter().enumerate() {
+            let Ok(point) = skin.nodes().binary_search(node) else { continue };
+            let exact = model.bodies[0].start * Point3::from(body.model().answer.rest(k) + body.shift()[k]);
+            let shown = Point3::from(skins[0].points[point].map(f64::from));
+            assert!((shown - exact).norm() < 1e-8, "node {node} at {shown}, not {exact}");
+            compared += 1;
+        }
+        farthest = farthest.max(way(&skins[0]));
+        hottest = skins[0].stress_pa.iter().fold(hottest, |most, pa| most.max(*pa));
+    }
+    println!("{} points, moved by up to {farthest} m, stress up to {hottest} Pa", rest.points.len());
+    println!("{} µs a frame", took.as_micros() / 230);
+    assert!(compared > 1000, "{compared} places compared");
+    assert!(farthest > 5e-4, "the prongs open: {farthest} m");
+    assert!(hottest > 0.5 * rest.stress_full_pa && hottest < 2.0 * rest.stress_full_pa, "{hottest} Pa");
+    // Home: the prongs have come back.
+    assert!(way(&skins[0]) < 0.2 * farthest, "{} m", way(&skins[0]));
 }

@@ -22,8 +22,12 @@ use tungstenite::{Message, WebSocket};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn start(name: &str) -> (Place, Daemon, SocketAddr) {
+    start_scene(name, "box_on_table")
+}
+
+fn start_scene(name: &str, scene: &str) -> (Place, Daemon, SocketAddr) {
     let place = Place::new(&format!("viewer-{name}"));
-    let daemon = Daemon::start(&place.config(""), &["--scene", "box_on_table", "--device", "simulated-3dof"]);
+    let daemon = Daemon::start(&place.config(""), &["--scene", scene, "--device", "simulated-3dof"]);
     let line = daemon.wait_for_log("viewer http://");
     let (_, at) = line.rsplit_once("viewer http://").expect("the line says so");
     let at = at.trim_end_matches('/').parse().expect("an address");
@@ -420,6 +424,44 @@ fn a_demo_can_be_watched_and_halted_and_leaves_its_results() {
     for name in ["box_on_table.mcap", "box_on_table.html", "box_on_table.json"] {
         assert!(out.join(name).metadata().is_ok_and(|file| file.len() > 100), "{name}");
     }
+}
+
+/// The points of a skin in one message, four numbers each, if it is one with all of them.
+fn skin_points(message: &OscMessage) -> Option<Vec<f32>> {
+    let [.., OscType::Int(0), OscType::Int(first), OscType::Int(whole), blob] = message.args.as_slice() else {
+        return None;
+    };
+    let points = floats(blob);
+    assert!(points.iter().all(|number| number.is_finite()));
+    (message.addr == "/hapticd/stream/skin" && *first == 0 && points.len() == 4 * *whole as usize).then_some(points)
+}
+
+#[test]
+fn a_socket_is_seen_to_bend_while_a_plug_goes_in() {
+    let (_place, _daemon, at) = start_scene("bends", "snap_connector");
+    let scene: serde_json::Value = serde_json::from_str(&get(at, "/scene.json").1).expect("JSON");
+    let skin = &scene["skins"][0];
+    assert_eq!((skin["name"].as_str(), scene["skins"].as_array().map(Vec::len)), (Some("socket"), Some(1)));
+    assert_eq!(scene["bodies"][0]["shape"]["kind"], "skin", "drawn once");
+    let rest: Vec<Vec<f64>> = serde_json::from_value(skin["vertices"].clone()).expect("points");
+    let full = skin["stress_full_pa"].as_f64().expect("a stress") as f32;
+    let mut client = Client::new(at);
+    assert!(client.outcome("/hapticd/subscribe", &[s("skin"), f(30.0)]).is_ok());
+    assert!(client.outcome("/hapticd/start", &[]).is_ok());
+    let farthest = |points: &[f32]| {
+        assert_eq!(points.len(), 4 * rest.len());
+        let apart = |(now, rest): (&[f32], &Vec<f64>)| {
+            (0..3).map(|k| (f64::from(now[k]) - rest[k]).powi(2)).sum::<f64>().sqrt()
+        };
+        points.chunks_exact(4).zip(&rest).map(apart).fold(0.0, f64::max)
+    };
+    // Its prongs open as the plug rides up, under stress, and come back when it is home.
+    client.wait("the prongs to open", |message| {
+        let points = skin_points(message)?;
+        let stress = points.chunks_exact(4).map(|point| point[3]).fold(0.0, f32::max);
+        (farthest(&points) > 4e-4 && stress > 0.3 * full).then_some(())
+    });
+    client.wait("the click", |message| (farthest(&skin_points(message)?) < 1e-4).then_some(()));
 }
 
 /// Memory of the daemon in RAM, kB.

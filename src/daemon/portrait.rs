@@ -17,7 +17,7 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
             "name": body.name,
             "fixed": matches!(body.motion, Motion::Fixed),
             "material": built.sim.materials.get(body.material).map(|material| &material.name),
-            "shape": shape(&body.shape, &body.pose_body_shape),
+            "shape": body_shape(body),
         })
     };
     let tool = |tool: &ToolBody| json!({ "shape": shape(&tool.shape, &tool.pose_tool_shape) });
@@ -25,7 +25,7 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
     // The other hand's tool is one more body to look at, after those that can be seen.
     if let Some(other) = built.sim.tools.get(1) {
         let mut other = tool(other);
-        (other["name"], other["fixed"]) = ("second hand".into(), false.into());
+        (other["name"], other["fixed"], other["held"]) = ("second hand".into(), false.into(), true.into());
         bodies.insert(bodies.len().min(MAX_VIEW_BODIES), other);
     }
     let goals: Vec<String> = built.watcher().goals().map(|(goal, _)| goal.name.as_str().to_owned()).collect();
@@ -57,8 +57,16 @@ fn skin(skin: &SkinModel) -> Json {
     })
 }
 
+/// The shape of a body; one that deforms is among the skins.
+fn body_shape(body: &BodyModel) -> Json {
+    match &body.motion {
+        Motion::Elastic(elastic) if elastic.skin.is_some() => posed(json!({ "kind": "skin" }), &body.pose_body_shape),
+        _ => shape(&body.shape, &body.pose_body_shape),
+    }
+}
+
 fn shape(shape: &Shape, pose: &Pose) -> Json {
-    let mut json = match shape {
+    let json = match shape {
         Shape::HalfSpace(_) => json!({ "kind": "half_space" }),
         Shape::Sphere(sphere) => json!({ "kind": "sphere", "radius": sphere.radius }),
         Shape::Cuboid(cuboid) => json!({ "kind": "box", "size": (2.0 * cuboid.half).as_slice() }),
@@ -77,6 +85,10 @@ fn shape(shape: &Shape, pose: &Pose) -> Json {
             "triangles": part.mesh.triangles(),
         }),
     };
+    posed(json, pose)
+}
+
+fn posed(mut json: Json, pose: &Pose) -> Json {
     let numbers: Vec<f64> = pose.translation.vector.iter().chain(pose.rotation.coords.iter()).copied().collect();
     json["pose"] = numbers.into();
     json
@@ -100,6 +112,12 @@ mod tests {
             assert!(json["limits"]["force_n"].as_f64().is_some_and(|number| number > 0.0));
             let bodies = json["bodies"].as_array().expect("bodies");
             assert_eq!(bodies.len(), built.sim.bodies.len() + built.sim.tools.len() - 1);
+            // Each body that deforms is drawn once, by its skin.
+            let skinned = bodies.iter().filter(|body| body["shape"]["kind"] == "skin");
+            let names: Vec<&Json> = skinned.map(|body| &body["name"]).collect();
+            let skins = json["skins"].as_array().expect("skins");
+            assert_eq!(names, skins.iter().map(|skin| &skin["name"]).collect::<Vec<_>>());
+            assert_eq!(!names.is_empty(), name.starts_with("snap_"), "{name}");
             for shape in bodies.iter().chain([&json["tool"]]).map(|body| &body["shape"]) {
                 assert!(shape["kind"].is_string() && shape["pose"].as_array().is_some_and(|pose| pose.len() == 7));
             }

@@ -1,15 +1,48 @@
 //! How points of a held body answer forces on them once it has come to rest.
 //!
-//! Thread: cold (made once; read by the simulation).
+//! Thread: simulation (made cold; solves do not allocate).
 //!
 //! `G = H K⁻¹ Hᵀ` over all nodes that can touch. A stiff body follows a hand in a fraction of a millisecond: at the rate of a
-//! hand its answer is `G`, whatever the length of a step, and a row of contact is two products with blocks of it.
+//! hand its answer is `G`, whatever the length of a step, and a row of contact is two products with blocks of it. Where the rest of the
+//! body then is takes a solve with `K`.
 
 use super::compliance::Compliance;
 use super::factor::Factor;
 use super::model::{FemError, FemModel};
+use super::pattern::add_vector;
 use super::rows::{Attachment, Rows};
 use crate::math::{Mat3, Vec3};
+
+/// A held body at rest: all of its nodes.
+pub struct StaticBody {
+    factor: Factor,
+    gravity: Vec<f64>,
+    displacement: Vec<f64>,
+}
+
+impl StaticBody {
+    /// The body under a constant acceleration of gravity.
+    ///
+    /// # Errors
+    /// When it is not held.
+    pub fn new(model: &FemModel, gravity: &Vec3) -> Result<Self, FemError> {
+        let mut factor = Factor::new(model.symbolic.clone());
+        factor.refactor(model.stiffness())?;
+        Ok(Self { factor, gravity: model.gravity_force(gravity), displacement: vec![0.0; model.size()] })
+    }
+
+    /// Displacements once it has come to rest under gravity and these forces on nodes, N. Forces on fixed nodes have no effect.
+    pub fn under(&mut self, model: &FemModel, forces: impl Iterator<Item = (u32, Vec3)>) -> &[f64] {
+        self.displacement.copy_from_slice(&self.gravity);
+        for (node, force) in forces {
+            if let Some(place) = model.place_of(node) {
+                add_vector(&mut self.displacement, place, &force);
+            }
+        }
+        self.factor.solve(&mut self.displacement);
+        &self.displacement
+    }
+}
 
 /// See the file's head.
 #[derive(Clone, Debug)]
@@ -31,8 +64,7 @@ impl StaticAnswer {
         let mut nodes: Vec<u32> = nodes.iter().copied().filter(|node| model.first_of(*node).is_some()).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        let mut factor = Factor::new(model.symbolic.clone());
-        factor.refactor(model.stiffness())?;
+        let mut body = StaticBody::new(model, gravity)?;
         let mut rows = Rows::default();
         for node in &nodes {
             for axis in [Vec3::x(), Vec3::y(), Vec3::z()] {
@@ -40,10 +72,9 @@ impl StaticAnswer {
             }
         }
         let mut matrix = vec![0.0; rows.len() * rows.len()];
-        Compliance::default().compute(&factor, &rows, 1.0, &mut matrix);
-        let mut sunk = model.gravity_force(gravity);
-        factor.solve(&mut sunk);
-        let sag = nodes.iter().map(|node| model.field_at(&Attachment::node(*node), &sunk)).collect();
+        Compliance::default().compute(&body.factor, &rows, 1.0, &mut matrix);
+        let sunk = body.under(model, std::iter::empty());
+        let sag = nodes.iter().map(|node| model.field_at(&Attachment::node(*node), sunk)).collect();
         let rest = nodes.iter().map(|node| model.rest[*node as usize]).collect();
         Ok(Self { nodes, rest, sag, matrix })
     }

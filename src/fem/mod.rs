@@ -19,7 +19,8 @@
 //!
 //! [`ReducedBody`] is a linear body cut into segments of few motions (seed 000 §III; `segment`, `balance`, `reduced`).
 //!
-//! [`StaticAnswer`] is how a held body answers once it has come to rest: what the haptic thread solves with.
+//! [`StaticAnswer`] is how a held body answers once it has come to rest: what the haptic thread solves with. [`StaticBody`] is
+//! the whole of it at rest, and [`FemSkin`] what is drawn of it.
 //!
 //! A body steps in the same verbs as those of `mechanism::pmi`: `prepare` gives the free midpoint velocity and the
 //! compliance, `apply_contact` takes the forces the solver found, `finish` ends the step.
@@ -44,9 +45,10 @@ mod rotation;
 mod rows;
 mod segment;
 mod shape;
+mod skin;
 mod warp;
 
-pub use answer::StaticAnswer;
+pub use answer::{StaticAnswer, StaticBody};
 pub use asynchronous::{AsyncBody, AsyncSpec};
 pub use balance::Balance;
 pub use compliance::Compliance;
@@ -64,4 +66,5 @@ pub use regime::{Regime, RegimeSpec};
 pub use rotation::nearest_rotation;
 pub use rows::{Attachment, Rows};
 pub use segment::{Keep, ReduceError, ReduceSpec, ReducedModel};
+pub use skin::FemSkin;
 pub use warp::WarpReport;

@@ -194,6 +194,13 @@ impl FemModel {
         self.damping
     }
 
+    /// Young's modulus of its stiffest element, Pa.
+    #[must_use]
+    pub fn young_pa(&self) -> f64 {
+        let of = |(lambda, mu): &(f64, f64)| mu * (3.0 * lambda + 2.0 * mu) / (lambda + mu);
+        self.elements.lame.iter().map(of).fold(0.0, f64::max)
+    }
+
     /// Force of gravity on every free node, N.
     #[must_use]
     pub fn gravity_force(&self, acceleration: &Vec3) -> Vec<f64> {

@@ -23,7 +23,7 @@ use crate::math::{Mapping, Pose};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
 use crate::shared::SkinModel;
-use crate::sim::{BodyModel, ElasticError, ElasticModel, Motion, SimModel, Stepping, ToolBody};
+use crate::sim::{BodyModel, ElasticError, ElasticModel, Motion, SimModel, Stepping, ToolBody, skin_models};
 use std::sync::Arc;
 
 /// Bounds of the solve in a tick. A residual of 10⁻⁶ of the largest violation, some tenths of a millimetre, is far below
@@ -219,7 +219,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
         seed: spec.operator.seed,
         goals: spec.task.goals.clone(),
         timeout_s: spec.task.timeout_s,
-        skins: Vec::new(),
+        skins: skin_models(&sim),
         warnings: spec.source.report(Problems::default()),
         second: None,
         sim,
@@ -405,7 +405,7 @@ impl Check<'_> {
             .map_err(ElasticError::from)
             .and_then(|fem| ElasticModel::new(Arc::new(fem), &group(TOUCHING), gravity, Stepping::AtRest));
         match made {
-            Ok(model) => Some(Motion::Elastic(Arc::new(model))),
+            Ok(model) => Some(Motion::Elastic(Arc::new(model.shown(mesh)))),
             Err(error) => {
                 self.error(
                     &format!("body.{index}.shape"),

@@ -20,8 +20,10 @@
 //! once, whatever the rate of the simulation.
 
 use crate::fem::{
-    Attachment, Compliance, ElasticBody, FemError, FemModel, ReducedBody, ReducedModel, Rows, StaticAnswer,
+    Attachment, Compliance, ElasticBody, FemError, FemModel, FemSkin, ReducedBody, ReducedModel, Rows, StaticAnswer,
+    StaticBody,
 };
+use crate::geometry::tet::TetMesh;
 use crate::geometry::{Shape, Surface};
 use crate::math::{Pose, Vec3, steady_tangents};
 use crate::mechanism::newton::{Workspace, solve_robustly};
@@ -70,6 +72,8 @@ pub struct ElasticModel {
     pub stepping: Stepping,
     /// Acceleration of gravity in the frame of the body, m/s².
     pub gravity: Vec3,
+    /// What can be seen of it, if anything.
+    pub skin: Option<FemSkin>,
 }
 
 impl ElasticModel {
@@ -82,7 +86,14 @@ impl ElasticModel {
         if let Stepping::Reduced(reduced) = &stepping {
             ReducedBody::new(reduced.clone(), gravity, Accuracy::Plain)?;
         }
-        Ok(Self { fem, answer, stepping, gravity })
+        Ok(Self { fem, answer, stepping, gravity, skin: None })
+    }
+
+    /// The same to be drawn, by the surface of the mesh it was made from.
+    #[must_use]
+    pub fn shown(mut self, mesh: &TetMesh) -> Self {
+        self.skin = Some(FemSkin::new(&self.fem, mesh));
+        self
     }
 }
 
@@ -187,6 +198,17 @@ impl ElasticState {
     #[must_use]
     pub fn shift(&self) -> &[Vec3] {
         &self.shift
+    }
+
+    /// Displacements of the whole body. Where only the touching nodes are followed it is `still`, under the forces on them.
+    pub fn displacements<'a>(&'a self, still: &'a mut StaticBody) -> &'a [f64] {
+        match &self.inner {
+            Inner::Full { body, .. } => body.position(),
+            Inner::Still | Inner::Reduced { .. } => {
+                let forces = self.model.answer.nodes().iter().copied().zip(self.force.iter().copied());
+                still.under(&self.model.fem, forces)
+            }
+        }
     }
 
     /// Nodes within reach of an obstacle, as they were last looked at.

@@ -9,6 +9,7 @@ mod model;
 mod publish;
 mod rows;
 mod settle;
+mod skins;
 mod step;
 pub mod thread;
 
@@ -16,4 +17,5 @@ pub use data::{ContactForce, SimData, StepReport, empty_snapshot};
 pub use elastic::{ElasticError, ElasticModel, ElasticState, Obstacle, SoftContact, Stepping};
 pub use materials::{MAX_MATERIALS, MaterialOrder};
 pub use model::{BodyModel, Material, Motion, SimModel, ToolBody};
+pub use skins::{Painter, skin_models};
 pub use step::{is_free, step};

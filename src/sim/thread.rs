@@ -3,7 +3,7 @@
 //! Thread: simulation (not real-time). Nobody waits for it: when it is late, stalled or gone, the haptic thread sees an old
 //! mechanism and fades.
 
-use super::{MaterialOrder, SimData, SimModel, StepReport, step};
+use super::{MaterialOrder, Painter, SimData, SimModel, StepReport, step};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::realtime::{SystemClock, sleep_until};
 use crate::shared::{
@@ -92,11 +92,12 @@ impl SimThread {
     pub fn spawn(model: SimModel, data: SimData, links: SimLinks) -> Result<Self, SimStartError> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
+        let painter = Painter::new(&model);
         let pacer = Pacer::new(model.rate_hz, 0, SystemClock.now())?;
         let handle = std::thread::Builder::new()
             .name("simulation".into())
             .stack_size(4 << 20)
-            .spawn(move || run(&model, data, links, pacer, &stopped))?;
+            .spawn(move || run(&model, data, painter, links, pacer, &stopped))?;
         Ok(Self { stop, handle: Some(handle) })
     }
 
@@ -119,7 +120,14 @@ impl Drop for SimThread {
     }
 }
 
-fn run(model: &SimModel, mut data: SimData, mut links: SimLinks, mut pacer: Pacer, stop: &AtomicBool) {
+fn run(
+    model: &SimModel,
+    mut data: SimData,
+    mut painter: Painter,
+    mut links: SimLinks,
+    mut pacer: Pacer,
+    stop: &AtomicBool,
+) {
     let mut times = DurationHistogram::new();
     let mut skipped = 0;
     pacer.run(&SystemClock, sleep_until, 0, |tick, missed| {
@@ -158,6 +166,7 @@ fn run(model: &SimModel, mut data: SimData, mut links: SimLinks, mut pacer: Pace
             skipped,
             materials_taken: data.materials_taken(),
         });
+        links.skins.publish(data.stamp, |skins, _| painter.paint(&data, skins));
         ControlFlow::Continue(())
     });
 }

@@ -30,7 +30,10 @@ async function begin(args) {
     };
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
-    child.on("exit", (code) => reject(new Error(`the daemon ended with ${code}:\n${said}`)));
+    child.on("exit", (code) => {
+      rmSync(state, { recursive: true, force: true });
+      reject(new Error(`the daemon ended with ${code}:\n${said}`));
+    });
   });
   const ended = new Promise((resolve) => child.on("exit", resolve));
   const end = async (signal) => {
@@ -38,7 +41,7 @@ async function begin(args) {
     await ended;
     rmSync(state, { recursive: true, force: true });
   };
-  return { url, port: Number(new URL(url).port), end };
+  return { url, port: Number(new URL(url).port), ended, end };
 }
 
 /** A service with that scene; `port` is where its page is, any when zero. */

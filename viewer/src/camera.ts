@@ -17,8 +17,8 @@ const DIRECTIONS: Record<View, [number, number, number]> = {
   top: [0.002, 0, 1],
   tool: [0.65, -1, 0.4],
 };
-/** Radius of the smallest scene that is not looked at through a magnifier, m. */
-const LEAST_RADIUS = 0.06;
+/** Least radius of what is looked at, m: of a scene, and of a tool alone, which needs room to move. */
+const LEAST_RADIUS = { scene: 0.02, tool: 0.06 };
 /** Room around the scene, for what moves. */
 const MARGIN = 1.1;
 /** Turn of one press of an arrow key, rad, and zoom of plus and minus. */
@@ -38,16 +38,16 @@ export class Camera {
     canvas.addEventListener("keydown", (event) => this.key(event));
   }
 
-  /** Takes middle and size from what is in the scene. */
-  measure(objects: Object3D[]): void {
+  /** Takes middle and size from what is in the scene: solid bodies, and the tool. */
+  measure(solids: Object3D[], tool: Object3D): void {
     const box = new Box3();
-    objects.forEach((object) => {
+    [...solids, tool].forEach((object) => {
       object.updateMatrixWorld(true);
       box.expandByObject(object);
     });
-    const ball = box.isEmpty() ? new Sphere(new Vector3(), LEAST_RADIUS) : box.getBoundingSphere(new Sphere());
+    const ball = box.isEmpty() ? new Sphere() : box.getBoundingSphere(new Sphere());
     this.middle = ball.center;
-    this.radius = Math.max(ball.radius, LEAST_RADIUS);
+    this.radius = Math.max(ball.radius, solids.length > 0 ? LEAST_RADIUS.scene : LEAST_RADIUS.tool);
     this.camera.near = this.radius / 50;
     this.camera.far = this.radius * 60;
     this.camera.updateProjectionMatrix();

@@ -11,11 +11,15 @@ export type Shape = { pose?: Pose } & (
   | { kind: "half_space" }
   | { kind: "bore"; size: number[]; radius: number; depth: number; chamfer?: number }
   | { kind: "mesh"; vertices: number[] | number[][]; triangles: number[] | number[][] }
+  /** Drawn by the member of `skins` of the same name. */
+  | { kind: "skin" }
 );
 
 export interface Body {
   name: string;
   fixed: boolean;
+  /** The tool of the other hand. */
+  held?: boolean;
   material: string;
   shape: Shape;
 }

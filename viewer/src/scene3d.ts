@@ -31,7 +31,7 @@ import { Camera, type View } from "./camera";
 import { Cut } from "./cut";
 import type { Frame } from "./model";
 import { BEHIND_S, Motion, place, turn } from "./motion";
-import type { Pose, Scene, Shape } from "./scene";
+import type { Body, Pose, Scene, Shape } from "./scene";
 import { geometry } from "./shapes";
 import { SkinMesh, type Scale, type SkinSample } from "./skins";
 
@@ -196,7 +196,7 @@ export class Scene3d {
 
   /** Takes the size of the scene as it is now; planes have none. */
   private measure(): void {
-    this.camera.measure([...this.bodies.filter((body) => !isPlane(body)), ...this.skins, this.tool]);
+    this.camera.measure([...this.bodies.filter((body) => !isPlane(body)), ...this.skins], this.tool);
   }
 
   /** What of the scene is cut: its bodies. The tool, the hand and the forces stay whole. */
@@ -247,21 +247,21 @@ export class Scene3d {
     this.handle = this.solid(scene.tool.shape, "handle", 0);
     // Planes are as large as the rest of the scene asks for.
     const solids = scene.bodies.map((body) =>
-      body.shape.kind === "half_space" ? undefined : this.body(body.shape, body.fixed, 0),
+      body.shape.kind === "half_space" ? undefined : this.body(body, 0),
     );
     this.skins = (scene.skins ?? []).map((skin) => new SkinMesh(skin, this.material("skin")));
     this.needle.visible = false;
-    this.camera.measure([...solids.filter((solid) => solid !== undefined), ...this.skins, this.tool]);
+    this.camera.measure([...solids.filter((solid) => solid !== undefined), ...this.skins], this.tool);
     const extent = PLANE * this.camera.radius;
-    this.bodies = scene.bodies.map((body, k) => solids[k] ?? this.body(body.shape, body.fixed, extent));
+    this.bodies = scene.bodies.map((body, k) => solids[k] ?? this.body(body, extent));
     this.world.add(...this.bodies, ...this.skins, this.tool, this.handle);
     this.framed = false;
   }
 
-  private body(shape: Shape, fixed: boolean, extent: number): Object3D {
+  private body({ shape, fixed, held }: Body, extent: number): Object3D {
     // One looks into a bore from outside: its block is see-through.
     const kinds: Record<string, string> = { bore: "open", half_space: "ground" };
-    return this.solid(shape, kinds[shape.kind] ?? (fixed ? "fixed" : "body"), extent);
+    return this.solid(shape, held ? "tool" : (kinds[shape.kind] ?? (fixed ? "fixed" : "body")), extent);
   }
 
   private material(name: string): MeshStandardMaterial {

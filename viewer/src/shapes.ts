@@ -19,7 +19,7 @@ import type { Shape } from "./scene";
 /** Sides of a round thing. */
 const SIDES = 64;
 
-/** The triangles of a bounded shape; nothing for a half space, which has no end, or a kind this page does not know. */
+/** The triangles of a bounded shape; nothing for a half space, which has no end, a skin, or an unknown kind. */
 export function geometry(shape: Shape): BufferGeometry | undefined {
   switch (shape.kind) {
     case "box":

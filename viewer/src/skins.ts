@@ -1,6 +1,6 @@
 // Bodies that deform: points as they come over the wire, between two samples, with stress as colour.
 
-import { BufferAttribute, BufferGeometry, Color, Mesh, type Material } from "three";
+import { BufferAttribute, BufferGeometry, Color, Mesh, Vector3, type Material } from "three";
 import type { SkinShape } from "./scene";
 
 /** Numbers of one point on the wire: x y z, stress. */
@@ -55,19 +55,48 @@ export function shade(scale: Scale, share: number, into: Color): Color {
   return from === undefined || to === undefined ? into : into.lerpColors(from, to, place - below);
 }
 
+/** Triangles that meet at a sharper angle than this have an edge between them. */
+const SMOOTH = Math.cos(Math.PI / 6);
+
+/** Points once for each side of the edges they lie on, so that edges stay sharp; `source` says which point each is. */
+export function creased(shape: SkinShape): { source: number[]; index: number[] } {
+  const at = (point: number) => new Vector3(...(shape.vertices[point] ?? []));
+  const source: number[] = [];
+  const index: number[] = [];
+  const sides = shape.vertices.map((): { normal: Vector3; place: number }[] => []);
+  for (const [a = 0, b = 0, c = 0] of shape.triangles) {
+    const normal = at(b).sub(at(a)).cross(at(c).sub(at(a))).normalize();
+    for (const point of [a, b, c]) {
+      let side = sides[point]?.find((one) => one.normal.dot(normal) > SMOOTH);
+      if (side === undefined) {
+        side = { normal, place: source.length };
+        source.push(point);
+        sides[point]?.push(side);
+      }
+      index.push(side.place);
+    }
+  }
+  return { source, index };
+}
+
 /** One skin on screen. */
 export class SkinMesh extends Mesh<BufferGeometry, Material> {
   private samples: SkinSample[] = [];
   private shown = "";
+  /** The skin's point behind each of the geometry. */
+  private readonly source: number[];
 
   constructor(
     private readonly shape: SkinShape,
     material: Material,
   ) {
     super(new BufferGeometry(), material);
-    this.geometry.setAttribute("position", new BufferAttribute(new Float32Array(shape.vertices.flat()), 3));
-    this.geometry.setAttribute("color", new BufferAttribute(new Float32Array(3 * shape.vertices.length), 3));
-    this.geometry.setIndex(shape.triangles.flat());
+    const { source, index } = creased(shape);
+    this.source = source;
+    const points = source.flatMap((point) => shape.vertices[point] ?? []);
+    this.geometry.setAttribute("position", new BufferAttribute(new Float32Array(points), 3));
+    this.geometry.setAttribute("color", new BufferAttribute(new Float32Array(points.length), 3));
+    this.geometry.setIndex(index);
     this.geometry.computeVertexNormals();
     this.frustumCulled = false;
   }
@@ -103,9 +132,10 @@ export class SkinMesh extends Mesh<BufferGeometry, Material> {
     this.shown = key;
     const values = share === 0 ? a : a.map((value, k) => value + share * ((b[k] ?? value) - value));
     const position = this.geometry.getAttribute("position");
-    for (let k = 0; k < position.count; k++) {
-      position.setXYZ(k, values[POINT * k] ?? 0, values[POINT * k + 1] ?? 0, values[POINT * k + 2] ?? 0);
-    }
+    this.source.forEach((point, k) => {
+      const at = POINT * point;
+      position.setXYZ(k, values[at] ?? 0, values[at + 1] ?? 0, values[at + 2] ?? 0);
+    });
     position.needsUpdate = true;
     this.geometry.computeVertexNormals();
     this.geometry.computeBoundingSphere();
@@ -116,10 +146,10 @@ export class SkinMesh extends Mesh<BufferGeometry, Material> {
   private paint(values: Float32Array | undefined, scale: Scale): void {
     const colour = new Color();
     const paint = this.geometry.getAttribute("color");
-    for (let k = 0; k < paint.count; k++) {
-      shade(scale, (values?.[POINT * k + 3] ?? 0) / this.shape.stress_full_pa, colour);
+    this.source.forEach((point, k) => {
+      shade(scale, (values?.[POINT * point + 3] ?? 0) / this.shape.stress_full_pa, colour);
       paint.setXYZ(k, colour.r, colour.g, colour.b);
-    }
+    });
     paint.needsUpdate = true;
   }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const { SkinPackets, SkinMesh } = await load("skins");
+const { SkinPackets, SkinMesh, creased } = await load("skins");
 
 const points = (count, value) => new Float32Array(4 * count).fill(value);
 
@@ -56,4 +56,25 @@ test("points move between two samples and are coloured by stress", () => {
   assert.deepEqual([0, 1, 2].map((k) => colours.getX(k)), [0, 0.5, 1]);
   mesh.show(9, scale);
   assert.equal(mesh.geometry.getAttribute("position").getZ(0), 4, "not beyond the newest sample");
+});
+
+test("an edge stays sharp: its points are there once for each side", () => {
+  const vertices = [
+    [0, 0, 0],
+    [1, 0, 0],
+    [1, 1, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ];
+  // Two triangles of a floor, and a wall that stands on its edge from 0 to 1.
+  const triangles = [
+    [0, 1, 2],
+    [0, 2, 3],
+    [0, 4, 1],
+  ];
+  const { source, index } = creased({ vertices, triangles });
+  assert.deepEqual([...source].sort(), [0, 0, 1, 1, 2, 3, 4]);
+  assert.deepEqual(index.map((place) => source[place]), triangles.flat(), "the same triangles");
+  assert.equal(index[0], index[3], "the floor is one");
+  assert.notEqual(index[0], index[6], "the wall has its own");
 });
