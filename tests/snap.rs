@@ -76,8 +76,10 @@ fn demo(scene: &str, seed: u64) -> serde_json::Value {
 
 #[test]
 fn whoever_pushes_it_home_it_stays_there() {
-    for (scene, seeds) in [("snap_connector", 20), ("snap_lan", 5), ("snap_cap", 3)] {
-        for seed in 1..=seeds {
+    // With `HAPTICD_SNAP_SEEDS=20` that many of each, best in release.
+    let asked: Option<u64> = std::env::var("HAPTICD_SNAP_SEEDS").ok().and_then(|text| text.parse().ok());
+    for (scene, seeds) in [("snap_connector", 3), ("snap_lan", 1), ("snap_cap", 1)] {
+        for seed in 1..=asked.unwrap_or(seeds) {
             let json = demo(scene, seed);
             assert_eq!(json["success"], true, "{scene}, seed {seed}: {json}");
             assert!(json["energy_min_j"].as_f64() >= Some(-1e-6), "{json}");
