@@ -69,7 +69,7 @@ pub(crate) struct Played {
 enum End {
     Line(OwnedFd),
     /// A service: who listens, who talks, and the text under way.
-    Service(TcpListener, Option<WebSocket<TcpStream>>, Vec<u8>),
+    Service(TcpListener, Option<Box<WebSocket<TcpStream>>>, Vec<u8>),
 }
 
 impl End {
@@ -81,7 +81,7 @@ impl End {
             Self::Service(listener, socket @ None, _) => {
                 if ready(&*listener) {
                     let (stream, _) = listener.accept().expect("it knocks");
-                    let talk = tungstenite::accept(stream).ok();
+                    let talk = tungstenite::accept(stream).ok().map(Box::new);
                     *socket = talk.filter(|socket| socket.get_ref().set_nonblocking(true).is_ok());
                 }
                 0
