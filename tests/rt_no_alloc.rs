@@ -429,7 +429,7 @@ fn drivers_and_emulated_devices_neither_allocate_nor_free() {
             if ms == 300 {
                 driver.confirm_home(now);
             }
-            if ms % 50 == 0 {
+            if ms % 50 == 25 {
                 line.upset(troubles[ms as usize / 50 % troubles.len()]);
             }
             exchange(&mut *driver, &mut *device, &mut line, now);

@@ -53,7 +53,7 @@ const GROUPS: [Group; 8] = [
     Group { name: "peg", source: Source::Peg },
 ];
 /// Contacts that a problem met by parts has at least.
-const CONTACTS: usize = 10;
+const CONTACTS: usize = 7;
 
 impl Source {
     /// The problems that parts meet; none where problems are made.
