@@ -1,35 +1,20 @@
 //! The scenes `bolting` and `peg_in_hole`: whoever does it, it succeeds; whatever a hand does, nothing passes through.
 
-use hapticd::daemon::{DemoOptions, Lockstep, run_demo};
+#[path = "common/demos.rs"]
+mod demos;
+
+use hapticd::daemon::Lockstep;
 use hapticd::device::operator::{HandModel, Operator, Script, Skill};
 use hapticd::device::{Device, DeviceFault, DeviceSpec, HandSample, PerPart, SafeForce, SimulatedDevice};
 use hapticd::geometry::{Shape, Surface};
 use hapticd::haptic::Trip;
 use hapticd::math::{Pose, Random, Rot, Vec3, log_so3};
 use hapticd::scene::{Built, SceneSpec, build, open, open_device};
-use hapticd::shared::realtime::RealtimeRequest;
 use hapticd::shared::{MonoNs, Tick};
 use std::f64::consts::TAU;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 fn demo(scene: &str, seed: u64, skill: Skill) -> serde_json::Value {
-    let options = DemoOptions {
-        scene: scene.into(),
-        devices: Vec::new(),
-        ports: Vec::new(),
-        at_rest: false,
-        seed: Some(seed),
-        skill: Some(skill),
-        seconds: None,
-        lockstep: true,
-        json: true,
-        record: None,
-        out: None,
-        viewer: false,
-        realtime: RealtimeRequest::default(),
-    };
-    let summary = run_demo(&options, &Arc::new(AtomicBool::new(false))).expect("the scene is shipped");
+    let summary = demos::lockstep(scene, seed, Some(skill));
     serde_json::from_str(&summary.to_json()).expect("JSON")
 }
 

@@ -1,11 +1,10 @@
 //! The program as a person runs it: demos, their summaries, exit codes, and the same bits on every run.
 
-use hapticd::daemon::{DemoOptions, run_demo};
+#[path = "common/demos.rs"]
+mod demos;
+
 use hapticd::device::operator::Skill;
-use hapticd::shared::realtime::RealtimeRequest;
 use std::process::{Command, Output};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 fn hapticd(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hapticd")).args(arguments).output().expect("the program starts")
@@ -18,22 +17,7 @@ fn last_json(output: &Output) -> serde_json::Value {
 }
 
 fn lockstep(scene: &str, seed: u64, skill: Skill) -> hapticd::daemon::Summary {
-    let options = DemoOptions {
-        scene: scene.into(),
-        devices: Vec::new(),
-        ports: Vec::new(),
-        at_rest: false,
-        seed: Some(seed),
-        skill: Some(skill),
-        seconds: None,
-        lockstep: true,
-        json: true,
-        record: None,
-        out: None,
-        viewer: false,
-        realtime: RealtimeRequest::default(),
-    };
-    run_demo(&options, &Arc::new(AtomicBool::new(false))).expect("the scene is shipped")
+    demos::lockstep(scene, seed, Some(skill))
 }
 
 /// Every skill, several seeds: achieved, no safety rule broken, no overlap worth the name.

@@ -1,16 +1,16 @@
 //! The snap connector: what it takes to push it together, how it rings, and that a hand feels the same at any rate.
 
+#[path = "common/demos.rs"]
+mod demos;
+
 use hapticd::bench::snap::MOTIONS;
 use hapticd::bench::snap_rig::SnapRig;
-use hapticd::daemon::{DemoOptions, run_demo};
+
 use hapticd::geometry::snap::{Detail, SnapKind};
 use hapticd::math::Pose;
-use hapticd::shared::realtime::RealtimeRequest;
 use hapticd::shared::{Skin, ToolSample};
 use hapticd::sim::{Painter, SimData, Stepping, empty_snapshot, step};
 use nalgebra::Point3;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 const SPEED: f64 = 0.05;
@@ -55,22 +55,7 @@ fn in_motion_the_peak_is_the_same_and_the_click_rings_at_the_first_frequency() {
 }
 
 fn demo(scene: &str, seed: u64) -> serde_json::Value {
-    let options = DemoOptions {
-        scene: scene.into(),
-        devices: Vec::new(),
-        ports: Vec::new(),
-        at_rest: false,
-        seed: Some(seed),
-        skill: None,
-        seconds: None,
-        lockstep: true,
-        json: true,
-        record: None,
-        out: None,
-        viewer: false,
-        realtime: RealtimeRequest::default(),
-    };
-    let summary = run_demo(&options, &Arc::new(AtomicBool::new(false))).expect("the scene runs");
+    let summary = demos::lockstep(scene, seed, None);
     serde_json::from_str(&summary.to_json()).expect("JSON")
 }
 
