@@ -79,6 +79,11 @@ impl CorotationalBody {
         Ok(())
     }
 
+    /// Puts the body at displacements of its size.
+    pub(super) fn place(&mut self, position: &[f64]) {
+        self.position.copy_from_slice(position);
+    }
+
     /// What does not change.
     #[must_use]
     pub fn model(&self) -> &Arc<FemModel> {
@@ -160,13 +165,9 @@ impl CorotationalBody {
         Ok(())
     }
 
-    /// The first half of [`Self::prepare`]: everything but the factor and the solve.
-    pub(super) fn assemble(&mut self, force: &[f64], step_s: f64) -> Result<(), FemError> {
+    /// Rotations, and into `right` what is not in balance: `force`, gravity, and the elastic forces.
+    pub(super) fn unbalance(&mut self, force: &[f64]) -> Result<(), FemError> {
         self.check_size(force)?;
-        if !(step_s > 0.0 && step_s.is_finite()) {
-            return Err(FemError::BadStep);
-        }
-        self.step_s = step_s;
         self.turn();
         for ((sum, force), gravity) in self.right.iter_mut().zip(force).zip(&self.gravity) {
             *sum = force + gravity;
@@ -174,6 +175,23 @@ impl CorotationalBody {
         let mut right = std::mem::take(&mut self.right);
         self.subtract_force(&mut right);
         self.right = right;
+        Ok(())
+    }
+
+    /// The first half of [`Self::prepare`]: everything but the factor and the solve.
+    pub(super) fn assemble(&mut self, force: &[f64], step_s: f64) -> Result<(), FemError> {
+        if !(step_s > 0.0 && step_s.is_finite()) {
+            return Err(FemError::BadStep);
+        }
+        self.unbalance(force)?;
+        self.step_s = step_s;
+        self.assemble_matrix();
+        Ok(())
+    }
+
+    /// The matrix of a step for the rotations as they are; what moves goes into `right`.
+    pub(super) fn assemble_matrix(&mut self) {
+        let step_s = self.step_s;
         let model = self.model.clone();
         model.assemble_stiffness(&self.rotations, &mut self.stiffness);
         let damping = model.damping;
@@ -185,7 +203,6 @@ impl CorotationalBody {
             Regime::QuasiStatic => (0.0, step_s),
         };
         self.matrix.combine(inertial, model.mass(), elastic, &self.stiffness);
-        Ok(())
     }
 
     /// Compliance `W = h · H A⁻¹ Hᵀ` of rows in the step under way, m/N, row-major.

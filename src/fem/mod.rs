@@ -17,6 +17,8 @@
 //! [`AsyncBody`] is a corotational body that uses the factor of an earlier step, made on another thread
 //! (`asynchronous`, `warp`).
 //!
+//! [`TissueBody`] is one that goes from rest to rest with such a factor, as tissue under a needle does (`tissue`).
+//!
 //! [`ReducedBody`] is a linear body cut into segments of few motions (seed 000 §III; `segment`, `balance`, `reduced`).
 //!
 //! [`BeamBody`] is a needle: a clamped chain of beam elements with large rotations, without time (`beam`).
@@ -49,6 +51,7 @@ mod rows;
 mod segment;
 mod shape;
 mod skin;
+mod tissue;
 mod warp;
 
 pub use answer::{StaticAnswer, StaticBody};
@@ -68,7 +71,8 @@ pub use reduced::ReducedBody;
 pub use reduced_file::{ReducedFileError, source_hash};
 pub use regime::{Regime, RegimeSpec};
 pub use rotation::nearest_rotation;
-pub use rows::{Attachment, Rows};
+pub use rows::{Attachment, Rows, Spread};
 pub use segment::{Keep, ReduceError, ReduceSpec, ReducedModel};
 pub use skin::FemSkin;
+pub use tissue::{Relaxation, TissueBody};
 pub use warp::WarpReport;

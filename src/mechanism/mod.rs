@@ -18,6 +18,7 @@ mod contact;
 mod dense;
 mod interior;
 mod law;
+mod needle;
 pub mod newton;
 pub mod pgs;
 pub mod pmi;
@@ -31,4 +32,6 @@ pub use contact::{Mode, solve_contact};
 pub use law::Law;
 pub use problem::{Block, Problem};
 pub(crate) use problem::{dot, dot3};
-pub use snapshot::{Anew, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind, SceneBody};
+pub use snapshot::{
+    Anew, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind, SceneBody, TipMark,
+};

@@ -188,6 +188,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
     let sim = SimModel {
         bodies,
         tools: vec![tool.clone()],
+        needle: None,
         materials: spec.materials.clone(),
         gravity: spec.gravity,
         rate_hz: spec.simulation_hz,

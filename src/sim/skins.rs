@@ -15,7 +15,7 @@ const FULL_STRAIN: f64 = 0.015;
 fn shown(model: &SimModel) -> impl Iterator<Item = (usize, &BodyModel, &Arc<ElasticModel>, &FemSkin)> {
     model.bodies.iter().enumerate().filter_map(|(index, body)| match &body.motion {
         Motion::Elastic(elastic) => Some((index, body, elastic, elastic.skin.as_ref()?)),
-        Motion::Fixed | Motion::Free(_) => None,
+        Motion::Fixed | Motion::Free(_) | Motion::Tissue(_) => None,
     })
 }
 

@@ -154,6 +154,12 @@ fn deform(model: &SimModel, data: &mut SimData, step_s: f64) -> StepReport {
         report.converged &= outcome.converged;
         report.penetration_m = body.contacts().iter().fold(report.penetration_m, |most, c| most.max(-c.gap));
     }
+    if let (Some(needle), Some(tool)) = (&mut data.needle, data.seen.first()) {
+        let outcome = needle.step(&tool.pose_world_tool, &tool.tip, step_s);
+        report.iterations += outcome.iterations;
+        report.residual = report.residual.max(outcome.residual);
+        report.converged &= outcome.converged;
+    }
     report
 }
 

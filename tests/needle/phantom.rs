@@ -1,0 +1,155 @@
+//! A block of soft material and a needle over it, without haptic thread: the hub goes where a test puts it.
+
+use hapticd::fem::{BeamSpec, Material, Relaxation};
+use hapticd::geometry::tet::{BlockSpec, Split};
+use hapticd::math::{Pose, Vec3};
+use hapticd::shared::TipReport;
+use hapticd::sim::{Layer, NeedleModel, NeedleState, TissueModel, TissueSpec};
+use std::sync::Arc;
+
+/// Height of the block, m; its top is at z = 0 in the world.
+pub(crate) const HEIGHT_M: f64 = 0.08;
+/// Length of the needle, m.
+pub(crate) const LENGTH_M: f64 = 0.15;
+
+/// What can be different.
+#[derive(Clone, Debug)]
+pub(crate) struct Phantom {
+    pub cells: [u32; 3],
+    pub young_pa: f64,
+    pub enter_n: f64,
+    pub cut_n: f64,
+    pub friction_n_per_m: f64,
+    pub yield_m_per_n: f64,
+    pub relaxation: Option<Relaxation>,
+    pub curvature_per_m: f64,
+    pub rigid: bool,
+    pub rate_hz: f64,
+}
+
+impl Default for Phantom {
+    fn default() -> Self {
+        Self {
+            cells: [5, 5, 4],
+            young_pa: 40e3,
+            enter_n: 2.78,
+            cut_n: 0.9,
+            friction_n_per_m: 47.0,
+            yield_m_per_n: 1e-3,
+            relaxation: None,
+            curvature_per_m: 0.0,
+            rigid: false,
+            rate_hz: 100.0,
+        }
+    }
+}
+
+impl Phantom {
+    pub(crate) fn needle(&self) -> NeedleModel {
+        NeedleModel {
+            beam: BeamSpec {
+                length_m: LENGTH_M,
+                outer_m: 1.27e-3,
+                inner_m: 0.84e-3,
+                young_pa: 200e9,
+                poisson: 0.3,
+                nodes: 20,
+                rigid: self.rigid,
+            },
+            pose_tool_hub: Pose::identity(),
+            friction: 0.1,
+            curvature_per_m: self.curvature_per_m,
+            spacing_m: 8e-3,
+            spread_m: 8e-3,
+        }
+    }
+
+    pub(crate) fn tissue(&self) -> TissueModel {
+        let side = 0.1;
+        let mesh = BlockSpec { size: Vec3::new(side, side, HEIGHT_M), cells: self.cells, split: Split::Six }
+            .mesh()
+            .expect("a block")
+            .with_midsides();
+        let layer = Layer {
+            name: "gel".into(),
+            material: Material { young_pa: self.young_pa, poisson: 0.45, density: 1000.0 },
+            enter_n: self.enter_n,
+            cut_n: self.cut_n,
+            friction_n_per_m: self.friction_n_per_m,
+            yield_m_per_n: self.yield_m_per_n,
+        };
+        TissueModel::new(TissueSpec {
+            mesh: &mesh,
+            layers: vec![layer],
+            held: &["z0"],
+            relaxation: self.relaxation,
+            breathing: None,
+            lag: 1,
+            target: None,
+            forbidden: Vec::new(),
+        })
+        .expect("sound")
+    }
+
+    /// The needle with its tip `over_m` above the middle of the block.
+    pub(crate) fn begin(&self, over_m: f64) -> Run {
+        let start = Pose::translation(-0.05, -0.05, -HEIGHT_M);
+        let tool = Pose::translation(0.0, 0.0, LENGTH_M + over_m);
+        let tissues = [(0, Arc::new(self.tissue()), start)];
+        let state = NeedleState::new(Arc::new(self.needle()), &tissues, &tool).expect("sound");
+        Run { state, tool, step_s: 1.0 / self.rate_hz }
+    }
+}
+
+/// A needle being moved.
+pub(crate) struct Run {
+    pub state: NeedleState,
+    pub tool: Pose,
+    pub step_s: f64,
+}
+
+/// One step as seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// Way of the hub below the place where the tip just touches, m.
+    pub way_m: f64,
+    /// Force of the tissue on the hub along z, N.
+    pub force_n: f64,
+    pub tip_n: f64,
+    pub shaft_n: f64,
+    pub depth_m: f64,
+    pub punctures: u32,
+    pub converged: bool,
+}
+
+impl Run {
+    pub(crate) fn step(&mut self) -> Seen {
+        let outcome = self.state.step(&self.tool, &TipReport::default(), self.step_s);
+        let figures = self.state.figures();
+        Seen {
+            way_m: LENGTH_M - self.tool.translation.z,
+            force_n: figures.force.z,
+            tip_n: figures.tip_n,
+            shaft_n: figures.shaft_n,
+            depth_m: figures.depth_m,
+            punctures: figures.punctures,
+            converged: outcome.converged,
+        }
+    }
+
+    /// Moves the hub along z by `way_m` at `speed`, m/s.
+    pub(crate) fn go(&mut self, way_m: f64, speed: f64) -> Vec<Seen> {
+        let count = (way_m.abs() / (speed * self.step_s)).round() as usize;
+        let each = way_m / count.max(1) as f64;
+        (0..count)
+            .map(|_| {
+                self.tool.translation.z += each;
+                self.step()
+            })
+            .collect()
+    }
+
+    pub(crate) fn rest(&mut self, time_s: f64) -> Vec<Seen> {
+        (0..(time_s / self.step_s).round() as usize).map(|_| self.step()).collect()
+    }
+}
