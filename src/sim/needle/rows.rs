@@ -161,7 +161,9 @@ impl Constraints {
                 };
                 let there = tissue.place(point, tissue.body.next());
                 let there = if slides { there - tissue.now(point) + tissue.moved } else { there };
-                self.free.push(direction.dot(&(way - there)));
+                // What has given way along a slip gives way no more.
+                let given = if slides { constraint.law.compliance() * constraint.lambda[k] } else { 0.0 };
+                self.free.push(direction.dot(&(way - there)) - given);
             }
         }
     }

@@ -15,7 +15,7 @@ use super::organs::Pair;
 use super::path::{Path, Steer};
 use super::rows::{Constraint, Constraints, Mover};
 use super::tissue::{Point, Tissue};
-use super::{NeedleModel, TissueModel};
+use super::{Layer, NeedleModel, TissueModel};
 use crate::fem::{BeamBody, BeamError, FemError};
 use crate::math::{Pose, Vec3, steady_tangents};
 use crate::mechanism::Law;
@@ -377,6 +377,17 @@ impl NeedleState {
         });
     }
 
+    /// How far a piece of shaft moves in the tissue around it beyond what the mesh shows, m/N: a line of force in an elastic body moves
+    /// by `(1+ν)(3−4ν) / (4π (1−ν) E) · ln(R/r)` for each newton on a metre, `R` being where the mesh takes over (Kelvin's solution in
+    /// the plane).
+    fn local_yield(&self, layer: &Layer, piece_m: f64) -> f64 {
+        let nu = layer.material.poisson;
+        let line = (1.0 + nu) * (3.0 - 4.0 * nu)
+            / (4.0 * std::f64::consts::PI * (1.0 - nu) * layer.material.young_pa);
+        let ratio = (2.0 * self.model.spread_m / self.model.beam.outer_m).max(1.0);
+        line * ratio.ln() / piece_m.max(0.25 * self.model.spacing_m)
+    }
+
     /// What holds the tip along its channel: least, largest, and what it falls to.
     fn tip_bounds(&self, path: &Path) -> (f64, f64) {
         if path.through {
@@ -402,13 +413,14 @@ impl NeedleState {
         let tangent = self.beam.tangent(self.length_m());
         let (most_n, then_n) = self.tip_bounds(path);
         let across = path.point(tissue, self.tip_along(path).clamp(0.0, path.length_m()));
-        let layer = tissue.model.layer_at(&path.end.rest).unwrap_or(0);
-        self.tip_grows = tissue.model.layers[layer].friction_n_per_m;
+        let layer = &tissue.model.layers[tissue.model.layer_at(&path.end.rest).unwrap_or(0)];
+        self.tip_grows = layer.friction_n_per_m;
+        let compliance = self.local_yield(layer, 0.5 * self.model.spacing_m);
         let (t1, t2) = steady_tangents(&tangent);
         self.tip_at = Some(self.constraints.list.len());
         self.constraints.push(Constraint {
             id: 1 << 60 | at as u64,
-            law: Law::Channel { least_n: 0.0, most_n, then_n, friction: 0.0, slides: false, compliance: 0.0 },
+            law: Law::Channel { least_n: 0.0, most_n, then_n, friction: 0.0, slides: false, compliance },
             mover: Mover::Needle(self.length_m()),
             tissue: path.tissue,
             points: [path.end.clone(), across.clone(), across],
@@ -431,8 +443,8 @@ impl NeedleState {
             let place = tissue.now(&knot.point);
             let guess = length - (tip_place - place).norm();
             let needle_m = self.beam.nearest(&place, guess.clamp(0.0, length));
-            let layer = tissue.model.layer_at(&knot.point.rest).unwrap_or(0);
-            let most_n = tissue.model.layers[layer].friction_n_per_m * piece_m;
+            let layer = &tissue.model.layers[tissue.model.layer_at(&knot.point.rest).unwrap_or(0)];
+            let most_n = layer.friction_n_per_m * piece_m;
             let direction = -self.beam.tangent(needle_m);
             let (t1, t2) = steady_tangents(&direction);
             let constraint = Constraint {
@@ -443,7 +455,7 @@ impl NeedleState {
                     then_n: most_n,
                     friction: self.model.friction,
                     slides: true,
-                    compliance: 0.0,
+                    compliance: self.local_yield(layer, piece_m),
                 },
                 mover: Mover::Needle(needle_m),
                 tissue: path.tissue,
