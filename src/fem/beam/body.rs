@@ -163,7 +163,7 @@ impl BeamBody {
     }
 
     /// Whether the present shape is stable against every small motion in which the points of the `held` rows do not move
-    /// along them: whether all pivots of the tangent stiffness are positive. A step under way must be prepared again.
+    /// along them: whether all pivots of the tangent stiffness are positive.
     pub fn is_stable(&mut self, held: &[BeamRow]) -> bool {
         if self.spec.rigid {
             return true;
@@ -180,23 +180,20 @@ impl BeamBody {
 
     /// Adds a torque at the tip, N·m in the world.
     pub(super) fn apply_tip_torque(&mut self, torque: &Vec3) {
-        let local = self.hub.rotation.inverse_transform_vector(torque);
-        if let Some(last) = self.load.last_mut() {
-            *last += join(&Vec3::zeros(), &local);
+        let torque = join(&Vec3::zeros(), &self.hub.rotation.inverse_transform_vector(torque));
+        if let Some(last) = self.load.last_mut().filter(|_| finite(&torque)) {
+            *last += torque;
         }
     }
 
     /// Ends the step: nodes move by the correction of the elastic forces and that of the forces of rows. A step whose
     /// outcome is not finite leaves the shape as it is.
     pub fn finish(&mut self) {
-        if !self.spec.rigid {
-            self.factor.solve(&mut self.load);
-            for (total, free) in self.load.iter_mut().zip(&self.free) {
-                *total += free;
-            }
-            self.advance();
+        self.factor.solve(&mut self.load);
+        for (total, free) in self.load.iter_mut().zip(&self.free) {
+            *total += free;
         }
-        if finite(&self.onto_hub) {
+        if finite(&self.onto_hub) && (self.spec.rigid || self.advance()) {
             self.last_onto_hub = self.onto_hub;
         }
         self.onto_hub = Vec6::zeros();
@@ -204,8 +201,8 @@ impl BeamBody {
         self.free.fill(Vec6::zeros());
     }
 
-    /// Moves the nodes by what stands in `load`.
-    fn advance(&mut self) {
+    /// Moves the nodes by what stands in `load`, unless that leads nowhere.
+    fn advance(&mut self) -> bool {
         let farthest = self.load.iter().map(|step| split(step).1.norm()).fold(0.0, f64::max);
         let scale = if farthest > FARTHEST_TURN { FARTHEST_TURN / farthest } else { 1.0 };
         let rest = self.spec.element_m();
@@ -228,6 +225,7 @@ impl BeamBody {
             self.rotations.copy_from_slice(&self.next_rotations);
             self.reshape();
         }
+        sound
     }
 
     /// Nodes and elements of the present chords and rotations.

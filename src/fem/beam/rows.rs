@@ -15,11 +15,17 @@ pub(super) struct Spread {
     pub(super) on: [Vec6; 2],
 }
 
+impl BeamRow {
+    fn is_finite(&self) -> bool {
+        self.at_m.is_finite() && self.direction.iter().all(|x| x.is_finite())
+    }
+}
+
 impl BeamBody {
     /// A row on the nodes; nothing when its numbers are not finite.
     pub(super) fn spread(&self, row: &BeamRow) -> Spread {
         let (element, xi) = self.element_at(row.at_m);
-        if !(row.at_m.is_finite() && row.direction.iter().all(|x| x.is_finite())) {
+        if !row.is_finite() {
             return Spread { element, on: [Vec6::zeros(); 2] };
         }
         let local = self.hub.rotation.inverse_transform_vector(&row.direction);
@@ -86,14 +92,12 @@ impl BeamBody {
 
     /// Adds forces of rows, N, to the step under way. What is not finite is left out.
     pub fn apply(&mut self, rows: &[BeamRow], forces: &[f64]) {
-        for (row, force) in rows.iter().zip(forces).filter(|(_, force)| force.is_finite()) {
+        for (row, force) in rows.iter().zip(forces).filter(|(row, force)| row.is_finite() && force.is_finite()) {
             let Spread { element, on } = self.spread(row);
             if self.spec.rigid {
                 let force = self.hub.rotation.inverse_transform_vector(&row.direction) * *force;
                 let wrench = join(&force, &self.local_point(row.at_m).cross(&force));
-                if finite(&wrench) {
-                    self.onto_hub += wrench;
-                }
+                self.onto_hub += wrench;
                 continue;
             }
             self.load[element] += on[1] * *force;
