@@ -3,7 +3,6 @@
 use hapticd::fem::{BeamSpec, Material, Relaxation};
 use hapticd::geometry::tet::{BlockSpec, Split};
 use hapticd::math::{Pose, Vec3};
-use hapticd::shared::TipReport;
 use hapticd::sim::{Layer, NeedleModel, NeedleState, TissueModel, TissueSpec};
 use std::sync::Arc;
 
@@ -124,7 +123,7 @@ pub(crate) struct Seen {
 
 impl Run {
     pub(crate) fn step(&mut self) -> Seen {
-        let outcome = self.state.step(&self.tool, &TipReport::default(), self.step_s);
+        let outcome = self.state.step(&self.tool, None, self.step_s);
         let figures = self.state.figures();
         Seen {
             way_m: LENGTH_M - self.tool.translation.z,

@@ -64,10 +64,11 @@ impl Constraints {
         self.list.clear();
     }
 
-    /// Adds one, with the force it had before.
+    /// Adds one, with the force it had before, if it had one.
     pub(super) fn push(&mut self, mut constraint: Constraint) {
-        let known = self.remembered.iter().find(|(id, _)| *id == constraint.id);
-        constraint.lambda = known.map_or([0.0; 3], |(_, force)| *force);
+        if let Some((_, force)) = self.remembered.iter().find(|(id, _)| *id == constraint.id) {
+            constraint.lambda = *force;
+        }
         self.list.push(constraint);
     }
 
