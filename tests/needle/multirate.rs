@@ -1,7 +1,7 @@
 //! The needle at the haptic rate: ticks of 1 kHz over a simulation of 30 Hz, beside the same scene simulated at 1 kHz.
 
 use crate::common::{device, model};
-use crate::phantom::{HEIGHT_M, LENGTH_M, Phantom};
+use crate::phantom::{LENGTH_M, Phantom};
 use hapticd::device::HandSample;
 use hapticd::geometry::{Cuboid, Shape};
 use hapticd::haptic::{HapticModel, HapticState, tick};
@@ -63,7 +63,7 @@ impl Rig {
             pose_body_shape: Pose::identity(),
             motion: Motion::Tissue(Arc::new(phantom.tissue())),
             material: 0,
-            start: Pose::translation(-0.05, -0.05, -HEIGHT_M),
+            start: phantom.place(),
         };
         let model = SimModel {
             bodies: vec![tissue],

@@ -7,7 +7,8 @@
 use super::tissue::{Point, Tissue};
 use crate::fem::{BeamBody, BeamRow, Compliance, Rows};
 use crate::math::{Pose, Vec3};
-use crate::mechanism::solver::{Outcome, Settings, solve};
+use crate::mechanism::newton::{Workspace, solve_robustly};
+use crate::mechanism::solver::{Outcome, Settings};
 use crate::mechanism::{Block, Law, Problem};
 
 /// What moves along a row besides the tissue.
@@ -50,6 +51,7 @@ pub(super) struct Constraints {
     work: Compliance,
     part: Vec<f64>,
     force: Vec<f64>,
+    workspace: Workspace,
     beam: Vec<BeamRow>,
     beam_members: Vec<usize>,
 }
@@ -179,7 +181,7 @@ impl Constraints {
         }
         let problem =
             Problem { blocks: &self.blocks, compliance: &self.compliance, stride: self.free.len(), free: &self.free };
-        solve(&problem, &mut self.lambda, settings, || false)
+        solve_robustly(&problem, &mut self.lambda, settings, &mut self.workspace, || false)
     }
 
     /// Violation of a row under the forces found.

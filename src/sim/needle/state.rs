@@ -23,8 +23,8 @@ use crate::mechanism::solver::{Outcome, Settings};
 use crate::shared::{NeedleView, TipReport};
 use std::sync::Arc;
 
-/// Sweeps of the solve in a step: rows of a needle hang together closely.
-const SOLVER: Settings = Settings { iterations: 600, tolerance: 1e-8, relaxation: 1.3 };
+/// Bounds of the solve in a step.
+const SOLVER: Settings = Settings { iterations: 100, tolerance: 1e-9, relaxation: 1.3 };
 /// How far ahead of the tip, and behind it, a surface is looked for, m.
 const AHEAD_M: f64 = 0.015;
 const BEHIND_M: f64 = 0.015;
