@@ -63,11 +63,11 @@ fn a_bevelled_tip_in_uniform_tissue_goes_along_a_circle() {
     let curvature = 6.0;
     let phantom = Phantom {
         young_pa: 300e3,
-        outer_m: 0.8e-3,
+        outer_m: 0.5e-3,
         needle_pa: 60e9,
-        enter_n: 0.5,
-        cut_n: 0.3,
-        friction_n_per_m: 5.0,
+        enter_n: 0.02,
+        cut_n: 0.01,
+        friction_n_per_m: 0.5,
         curvature_per_m: curvature,
         ..Phantom::default()
     };

@@ -71,7 +71,7 @@ impl Phantom {
             friction: self.press,
             curvature_per_m: self.curvature_per_m,
             spacing_m: 8e-3,
-            spread_m: 8e-3,
+            spread_m: 10e-3,
         }
     }
 
