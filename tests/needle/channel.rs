@@ -1,6 +1,6 @@
 //! The channel: left, found again, beside another, out on the far side, and bent by a bevel.
 
-use crate::phantom::Phantom;
+use hapticd::bench::needle_rig::Phantom;
 use hapticd::math::Vec3;
 
 fn small() -> Phantom {
@@ -10,7 +10,7 @@ fn small() -> Phantom {
 #[test]
 fn a_second_insertion_in_the_same_place_finds_the_channel_and_breaks_nothing() {
     let phantom = small();
-    let mut run = phantom.begin(1e-3);
+    let mut run = phantom.begin(1e-3).expect("sound");
     let first = run.go(-0.031, 0.02);
     let depth = first.last().expect("steps").depth_m;
     run.go(0.036, 0.02);
@@ -32,7 +32,7 @@ fn a_second_insertion_in_the_same_place_finds_the_channel_and_breaks_nothing() {
 
 #[test]
 fn an_insertion_beside_the_first_breaks_the_surface_again() {
-    let mut run = small().begin(1e-3);
+    let mut run = small().begin(1e-3).expect("sound");
     run.go(-0.021, 0.02);
     run.go(0.03, 0.02);
     run.tool.translation.x += 0.02;
@@ -44,7 +44,7 @@ fn an_insertion_beside_the_first_breaks_the_surface_again() {
 fn on_the_far_side_the_tip_is_free_and_the_shaft_is_held_by_all_of_the_tissue() {
     let phantom =
         Phantom { height_m: 0.03, held: &["x0", "x1", "y0", "y1"], cells: [4, 4, 2], press: 0.0, ..Phantom::default() };
-    let mut run = phantom.begin(1e-3);
+    let mut run = phantom.begin(1e-3).expect("sound");
     let seen = run.go(-0.055, 0.02);
     let last = seen.last().expect("steps");
     assert_eq!(last.tip_n, 0.0, "{last:?}");
@@ -71,7 +71,7 @@ fn a_bevelled_tip_in_uniform_tissue_goes_along_a_circle() {
         curvature_per_m: curvature,
         ..Phantom::default()
     };
-    let mut run = phantom.begin(1e-3);
+    let mut run = phantom.begin(1e-3).expect("sound");
     run.go(-0.061, 0.02);
     let mut line: Vec<Vec3> = Vec::new();
     run.state.channel(&mut |point| line.push(point));
@@ -87,7 +87,7 @@ fn a_bevelled_tip_in_uniform_tissue_goes_along_a_circle() {
     assert!((full / curvature - 1.0).abs() < 0.15, "{full}");
     assert!((half / full - 1.0).abs() < 0.15, "{half} {full}");
     // A symmetric tip goes straight.
-    let mut straight = Phantom { curvature_per_m: 0.0, ..phantom }.begin(1e-3);
+    let mut straight = Phantom { curvature_per_m: 0.0, ..phantom }.begin(1e-3).expect("sound");
     straight.go(-0.061, 0.02);
     let mut end = Vec3::zeros();
     straight.state.channel(&mut |point| end = point);

@@ -2,7 +2,7 @@
 //! the simulation.
 
 use crate::multirate::{Beat, Rig};
-use crate::phantom::Phantom;
+use hapticd::bench::needle_rig::Phantom;
 use hapticd::math::Vec3;
 use hapticd::sim::Breathing;
 

@@ -7,5 +7,4 @@ mod common;
 mod hand;
 mod laws;
 mod multirate;
-mod phantom;
 mod profile;

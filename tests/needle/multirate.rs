@@ -1,7 +1,7 @@
 //! The needle at the haptic rate: ticks of 1 kHz over a simulation of 30 Hz, beside the same scene simulated at 1 kHz.
 
 use crate::common::{device, model};
-use crate::phantom::{LENGTH_M, Phantom};
+use hapticd::bench::needle_rig::{LENGTH_M, Phantom};
 use hapticd::device::HandSample;
 use hapticd::geometry::{Cuboid, Shape};
 use hapticd::haptic::{HapticModel, HapticState, tick};
@@ -61,7 +61,7 @@ impl Rig {
             shape: Shape::Cuboid(Cuboid { half: Vec3::repeat(0.04) }),
             field: None,
             pose_body_shape: Pose::identity(),
-            motion: Motion::Tissue(Arc::new(phantom.tissue())),
+            motion: Motion::Tissue(Arc::new(phantom.tissue().expect("sound"))),
             material: 0,
             start: phantom.place(),
         };

@@ -3,7 +3,7 @@
 //! The case: J. Endourol. 30(10), 2016, doi 10.1089/end.2016.0342, human cadavers in situ: skin punctured at 2.75 to 2.80 N, force
 //! growing by 0.35 to 0.59 N for each centimetre of depth.
 
-use crate::phantom::{Phantom, Seen};
+use hapticd::bench::needle_rig::{Phantom, Seen};
 use hapticd::fem::Relaxation;
 
 /// The published figures: puncture in N, slope in N/m.
@@ -21,7 +21,7 @@ fn slope(seen: &[Seen], force: impl Fn(&Seen) -> f64) -> f64 {
 #[test]
 fn puncture_slope_and_withdrawal_are_those_of_the_published_case() {
     let phantom = Phantom::default();
-    let mut run = phantom.begin(2e-3);
+    let mut run = phantom.begin(2e-3).expect("sound");
     let way_in = run.go(-0.052, 0.01);
     assert!(way_in.iter().all(|seen| seen.converged), "a step did not converge");
     // Before: it loads up, ever more, until it breaks once.
@@ -59,7 +59,7 @@ fn puncture_slope_and_withdrawal_are_those_of_the_published_case() {
 fn a_needle_that_stops_before_the_surface_breaks_is_pushed_back_less_and_less() {
     let (share, time_s) = (0.4, 0.5);
     let phantom = Phantom { relaxation: Some(Relaxation { share, time_s }), ..Phantom::default() };
-    let mut run = phantom.begin(0.0);
+    let mut run = phantom.begin(0.0).expect("sound");
     // In at once: nothing has faded.
     run.tool.translation.z -= 2e-3;
     let first = run.rest(0.03).last().expect("steps").force_n;
@@ -68,7 +68,7 @@ fn a_needle_that_stops_before_the_surface_breaks_is_pushed_back_less_and_less() 
     assert!(held.windows(2).all(|pair| pair[1].force_n <= pair[0].force_n + 1e-9));
     // Two springs in a row, of which only that of the mesh fades: u = F₀ (c + y) = F∞ (c/(1 − s) + y).
     let (way, local) = (2e-3, phantom.yield_m_per_n);
-    let start = way / Phantom::default().first_force(way);
+    let start = way / first_force(&Phantom::default(), way);
     let mesh = start - local;
     let expected = way / (mesh / (1.0 - share) + local);
     println!("{first:.4} N at first, {last:.4} N after ten time constants, {expected:.4} N expected");
@@ -79,7 +79,7 @@ fn a_needle_that_stops_before_the_surface_breaks_is_pushed_back_less_and_less() 
 #[test]
 fn refining_mesh_and_step_changes_the_profile_by_less_than_a_tenth() {
     let sample = |phantom: &Phantom| {
-        let seen = phantom.begin(1e-3).go(-0.036, 0.02);
+        let seen = phantom.begin(1e-3).expect("sound").go(-0.036, 0.02);
         let at = |way: f64| {
             let after = seen.partition_point(|s| s.way_m < way).clamp(1, seen.len() - 1);
             let (a, b) = (&seen[after - 1], &seen[after]);
@@ -103,11 +103,9 @@ fn refining_mesh_and_step_changes_the_profile_by_less_than_a_tenth() {
     }
 }
 
-impl Phantom {
-    /// Force after pressing in by `way_m` at once, without relaxation.
-    fn first_force(&self, way_m: f64) -> f64 {
-        let mut run = self.begin(0.0);
-        run.tool.translation.z -= way_m;
-        run.rest(0.2).last().map_or(0.0, |seen| seen.force_n)
-    }
+/// Force after pressing in by `way_m` at once, without relaxation.
+fn first_force(phantom: &Phantom, way_m: f64) -> f64 {
+    let mut run = phantom.begin(0.0).expect("sound");
+    run.tool.translation.z -= way_m;
+    run.rest(0.2).last().map_or(0.0, |seen| seen.force_n)
 }
