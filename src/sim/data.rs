@@ -120,6 +120,8 @@ pub struct SimData {
     pub elastic: Vec<Option<ElasticState>>,
     /// Poses as shown. Written by 8 publish.
     pub view: SceneView,
+    /// Path of a needle through the scene, m, from its entry to its tip, as shown; empty without one. Written by 8 publish.
+    pub path: Vec<Vec3>,
     /// Figures of the last step.
     pub report: StepReport,
     /// Forces of the last step. Written by 5 settle.
@@ -201,6 +203,7 @@ impl SimData {
             bodies: model.bodies.iter().map(body).collect(),
             elastic: model.bodies.iter().map(elastic).collect(),
             view: SceneView::empty(),
+            path: Vec::new(),
             report: StepReport::default(),
             forces: Vec::new(),
             materials: model.materials.iter().map(|material| (material.friction, material.restitution)).collect(),
