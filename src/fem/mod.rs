@@ -19,6 +19,8 @@
 //!
 //! [`ReducedBody`] is a linear body cut into segments of few motions (seed 000 §III; `segment`, `balance`, `reduced`).
 //!
+//! [`BeamBody`] is a needle: a clamped chain of beam elements with large rotations, without time (`beam`).
+//!
 //! [`StaticAnswer`] is how a held body answers once it has come to rest: what the haptic thread solves with. [`StaticBody`] is
 //! the whole of it at rest, and [`FemSkin`] what is drawn of it.
 //!
@@ -28,6 +30,7 @@
 mod answer;
 mod asynchronous;
 mod balance;
+mod beam;
 mod compliance;
 mod corotational;
 mod dense;
@@ -51,6 +54,7 @@ mod warp;
 pub use answer::{StaticAnswer, StaticBody};
 pub use asynchronous::{AsyncBody, AsyncSpec};
 pub use balance::Balance;
+pub use beam::{BeamBody, BeamError, BeamLoads, BeamRow, BeamSpec};
 pub use compliance::Compliance;
 pub use corotational::CorotationalBody;
 pub use dense::{Modes, ModesError};
