@@ -3,7 +3,7 @@
 use super::schema::Topic;
 use super::*;
 use crate::device::HandForce;
-use crate::haptic::{Account, TickRecord};
+use crate::haptic::{Account, TickRecord, Touch, Touches};
 use crate::math::{Pose, Random, Rot, Vec3};
 use crate::shared::lifecycle::{Event, State};
 use crate::shared::{Change, Faults, MonoNs, Order, Parameter, Parameters, SceneView, StepInput};
@@ -391,6 +391,9 @@ fn every_message_is_as_its_schema_says() {
     let mut odd = plain_ticks(100);
     odd[3].wanted.force.x = f64::NAN;
     odd[4].residual = f64::INFINITY;
+    let mut touches = Touches::none(MonoNs(6));
+    assert!(touches.add(Touch { point: Vec3::x(), force: Vec3::z() }));
+    scribe.touches(&touches).expect("it is written");
     odd.iter().try_for_each(|tick| scribe.tick(tick)).expect("it is written");
     scribe.view(&view).expect("it is written");
     scribe.event("{}").expect("it is written");
