@@ -133,6 +133,8 @@ pub struct SimData {
     pub needle: Option<NeedleState>,
     /// Poses as shown. Written by 8 publish.
     pub view: SceneView,
+    /// Path of a needle through the scene, m, from its entry to its tip, as shown; empty without one. Written by 8 publish.
+    pub path: Vec<Vec3>,
     /// Figures of the last step.
     pub report: StepReport,
     /// Forces of the last step. Written by 5 settle.
@@ -215,6 +217,7 @@ impl SimData {
             elastic: model.bodies.iter().map(elastic).collect(),
             needle: needle(model)?,
             view: SceneView::empty(),
+            path: Vec::new(),
             report: StepReport::default(),
             forces: Vec::new(),
             materials: model.materials.iter().map(|material| (material.friction, material.restitution)).collect(),

@@ -186,6 +186,15 @@ impl Daemon {
         wait(state, || self.get_text("/hapticd/state") == state, || self.log());
     }
 
+    /// Waits for the event of a fault with this code; gives all it says.
+    pub(crate) fn await_fault(&self, code: &str) -> Vec<OscType> {
+        let code = OscType::String(code.into());
+        self.ask("/hapticd/notify", &[OscType::Int(1)], |message| {
+            let is_it = message.addr == "/hapticd/event/fault" && message.args.get(1) == Some(&code);
+            is_it.then(|| message.args.clone())
+        })
+    }
+
     /// The page at `path`, head and body.
     pub(crate) fn http(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(self.query).expect("it listens");
