@@ -14,11 +14,12 @@ use super::{BenchError, Better, Options, Record, Report, Summary};
 use crate::device::HandSample;
 use crate::haptic::{HapticState, tick};
 use crate::math::{Pose, Vec3};
+use crate::mechanism::MechanismSnapshot;
 use crate::scene::{build, open, open_device};
 use crate::shared::lifecycle::Event;
 use crate::shared::realtime::{RealtimeRequest, SystemClock, thread_busy_ns};
 use crate::shared::{Clock, Order, Stamp, ToolSample, latest};
-use crate::sim::{SimData, empty_snapshot, step};
+use crate::sim::{SimData, SimModel, empty_snapshot, step};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -113,6 +114,33 @@ fn at(seen: &[Seen], way: f64) -> f64 {
     a.force_n + (b.force_n - a.force_n) * (way - a.way_m) / (b.way_m - a.way_m)
 }
 
+/// Times of the simulation's steps with the needle inside.
+#[derive(Default)]
+struct Steps {
+    wall_ms: Vec<f64>,
+    busy_ms: Vec<f64>,
+    inserted_m: f64,
+    /// Time left until the next one.
+    left: Duration,
+}
+
+impl Steps {
+    fn take(&mut self, model: &SimModel, data: &mut SimData, tool: &ToolSample, out: &mut MechanismSnapshot) {
+        let (began, busy) = (SystemClock.now(), thread_busy_ns());
+        data.next_ends_at(model, began);
+        step(model, data, &[*tool], &mut [out]);
+        let took_s = SystemClock.now().since(began) as f64 * 1e-9;
+        self.left = Duration::from_secs_f64((model.step_s() - took_s).max(0.0));
+        let depth_m = data.view.needle.unwrap_or_default().depth_m;
+        self.inserted_m = self.inserted_m.max(depth_m);
+        // Once it is in nearly as far as it goes.
+        if depth_m > 0.05 && depth_m > 0.8 * self.inserted_m {
+            self.wall_ms.push(1e3 * took_s);
+            self.busy_ms.push(1e-6 * (thread_busy_ns() - busy) as f64);
+        }
+    }
+}
+
 /// Both threads of `liver_biopsy`, the hand pushing the needle in and moving it to and fro there.
 fn liver(options: &Options, report: &mut Report) -> Result<(), BenchError> {
     let scene = open("liver_biopsy").map_err(failed)?.value;
@@ -126,30 +154,19 @@ fn liver(options: &Options, report: &mut Report) -> Result<(), BenchError> {
     let stop = AtomicBool::new(false);
     let mut state = HapticState::new(&built.haptic, &device);
     state.order(Order::of(1, Event::Enable));
-    let (mut wall_ms, mut busy_ms, mut inserted) = (Vec::new(), Vec::new(), 0.0_f64);
+    let mut steps = Steps::default();
     let seconds = options.seconds.max(12.0);
     let request = RealtimeRequest { priority: options.priority, cpu: options.cpu, ..RealtimeRequest::default() };
     let mapping = built.mapping;
     let mut ticks = Vec::with_capacity((1000.0 * seconds) as usize + 1);
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {
-            let step_s = built.sim.step_s();
             let mut snapshot = empty_snapshot();
             while !stop.load(Ordering::Relaxed) {
-                let (began, busy) = (SystemClock.now(), thread_busy_ns());
-                let tool = *tool_reader.read();
-                data.next_ends_at(&built.sim, began);
-                step(&built.sim, &mut data, &[tool], &mut [&mut *snapshot]);
+                steps.take(&built.sim, &mut data, tool_reader.read(), &mut snapshot);
                 snapshot_writer.buffer().clone_from(&snapshot);
                 snapshot_writer.publish_in_place();
-                let took_s = SystemClock.now().since(began) as f64 * 1e-9;
-                let needle = data.view.needle.unwrap_or_default();
-                inserted = inserted.max(needle.depth_m);
-                if needle.depth_m > 0.8 * inserted && needle.depth_m > 0.05 {
-                    wall_ms.push(1e3 * took_s);
-                    busy_ms.push(1e-6 * (thread_busy_ns() - busy) as f64);
-                }
-                std::thread::sleep(Duration::from_secs_f64((step_s - took_s).max(0.0)));
+                std::thread::sleep(steps.left);
             }
         });
         let mut index = 0_u64;
@@ -177,10 +194,12 @@ fn liver(options: &Options, report: &mut Report) -> Result<(), BenchError> {
         outcome
     });
     outcome.map_err(failed)?;
-    report.put(Record::new(SUITE, "liver/depth", "max", 1e3 * inserted, "mm"))?;
-    for (name, unit, samples) in
-        [("liver/step", "ms", &wall_ms), ("liver/step-processor", "ms", &busy_ms), ("liver/tick", "us", &ticks)]
-    {
+    report.put(Record::new(SUITE, "liver/depth", "max", 1e3 * steps.inserted_m, "mm"))?;
+    for (name, unit, samples) in [
+        ("liver/step", "ms", &steps.wall_ms),
+        ("liver/step-processor", "ms", &steps.busy_ms),
+        ("liver/tick", "us", &ticks),
+    ] {
         if let Some(summary) = Summary::of(samples) {
             report.put_summary(SUITE, name, unit, &summary)?;
         }

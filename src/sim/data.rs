@@ -328,7 +328,11 @@ impl SimData {
             let pose = *self.pose(index);
             self.view.show(pose);
         }
-        self.view.needle = self.needle.as_ref().map(|needle| *needle.figures());
+        self.path.clear();
+        if let Some(needle) = &self.needle {
+            self.view.needle = Some(*needle.figures());
+            self.path.extend(needle.beam().shape());
+        }
     }
 }
 
