@@ -65,6 +65,6 @@ pub use reduced_file::{ReducedFileError, source_hash};
 pub use regime::{Regime, RegimeSpec};
 pub use rotation::nearest_rotation;
 pub use rows::{Attachment, Rows};
-pub use segment::{Keep, ReduceError, ReduceSpec, ReducedModel};
+pub use segment::{Keep, ReduceError, ReduceSpec, ReduceStage, ReducedModel};
 pub use skin::FemSkin;
 pub use warp::WarpReport;
