@@ -72,7 +72,7 @@ pub use reduced_file::{ReducedFileError, source_hash};
 pub use regime::{Regime, RegimeSpec};
 pub use rotation::nearest_rotation;
 pub use rows::{Attachment, Rows, Spread};
-pub use segment::{Keep, ReduceError, ReduceSpec, ReducedModel};
+pub use segment::{Keep, ReduceError, ReduceSpec, ReduceStage, ReducedModel};
 pub use skin::FemSkin;
 pub use tissue::{Relaxation, TissueBody};
 pub use warp::WarpReport;
