@@ -166,7 +166,10 @@ fn run(
             skipped,
             materials_taken: data.materials_taken(),
         });
-        links.skins.publish(data.stamp, |skins, _| painter.paint(&data, skins));
+        links.skins.publish(data.stamp, |skins, path| {
+            painter.paint(&data, skins);
+            Painter::trace(&data, path);
+        });
         ControlFlow::Continue(())
     });
 }
