@@ -3,12 +3,12 @@
 //! Thread: main.
 
 use crate::bench::BenchError;
-use crate::sim::SimError;
 use crate::files::{LoadError, Look, Report};
 use crate::haptic::thread::HapticError;
 use crate::record::{LogError, ReadError, RecordError};
 use crate::scene::OpenError;
 use crate::shared::realtime::RealtimeError;
+use crate::sim::SimError;
 use crate::sim::thread::SimStartError;
 use std::process::ExitCode;
 

@@ -66,12 +66,15 @@ impl Tip {
     /// Lets the channel grow where the tip's force is at its bound; the violation there is then none.
     pub(super) fn cut(&mut self, blocks: &[Block], lambda: &[f64], gaps: &mut [f64; MAX_ROWS]) {
         let Some((index, row)) = self.place else { return };
-        let Some(Law::Puncture { most_n, .. } | Law::Channel { most_n, .. }) = blocks.get(index).map(|b| b.law) else {
+        let law = blocks.get(index).map(|block| block.law);
+        let Some(Law::Puncture { most_n, compliance, .. } | Law::Channel { most_n, compliance, .. }) = law else {
             return;
         };
-        if lambda[row] >= most_n * (1.0 - AT_BOUND) && gaps[row] < 0.0 {
+        // What the tissue in front of the tip gives way by is no channel.
+        let beyond = -(gaps[row] + compliance * lambda[row]);
+        if lambda[row] >= most_n * (1.0 - AT_BOUND) && beyond > 0.0 {
             self.done.breaks += u64::from(self.whole && self.done.breaks == self.known.breaks);
-            let way = (-gaps[row]).min(MOST_M);
+            let way = beyond.min(MOST_M);
             self.done.advanced_m += way;
             gaps[row] += way;
         }

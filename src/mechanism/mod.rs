@@ -13,6 +13,7 @@
 //!
 //! The simulation runs this over slices; the haptic thread runs the same code over a [`MechanismSnapshot`].
 
+mod active;
 mod cone;
 mod contact;
 mod dense;

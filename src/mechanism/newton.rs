@@ -14,9 +14,10 @@
 //! A small multiple of the identity (a proximal term) keeps it regular when more contacts hold a body than it has
 //! degrees of freedom; it changes the steps, not the root.
 
+use super::active::Active;
 use super::dense::{back_substitute, factor};
 use super::interior::{Path, Scaled};
-use super::solver::{Outcome, Residuals, Settings, residuals, solve, solve_while_promising, violation_scale};
+use super::solver::{Outcome, Residuals, Settings, residuals, solve_while_promising, violation_scale};
 use super::trail::Trail;
 use super::{Block, Law, Problem};
 
@@ -60,6 +61,7 @@ pub struct Workspace {
     pivots: Vec<usize>,
     path: Path,
     trail: Trail,
+    active: Active,
 }
 
 impl Workspace {
@@ -76,8 +78,8 @@ impl Workspace {
 }
 
 /// Solves in place to the tolerance, starting from the forces in `lambda`. The residual in the outcome is the worst of
-/// [`residuals`]; `settings.iterations` bounds the sweeps, what comes after them has bounds of its own. Problems with other laws
-/// than contact and joints are left to the sweeps. Forces that are not finite (from a problem that is not) come back as zero, with an infinite residual.
+/// [`residuals`]; `settings.iterations` bounds the sweeps, what comes after them has bounds of its own. Problems with the laws
+/// of a needle are finished by Newton's method alone. Forces that are not finite (from a problem that is not) come back as zero, with an infinite residual.
 pub fn solve_robustly(
     problem: &Problem<'_>,
     lambda: &mut [f64],
@@ -86,11 +88,12 @@ pub fn solve_robustly(
     mut stop: impl FnMut() -> bool,
 ) -> Outcome {
     let sweep = Settings { tolerance: 0.1 * settings.tolerance, ..*settings };
-    // What comes after the sweeps knows cones and joints.
+    // What comes after the sweeps here knows cones and joints; the laws of a needle have a method of their own.
     if !problem.blocks.iter().all(|block| matches!(block.law, Law::Contact { .. } | Law::Bilateral { .. })) {
-        let mut outcome = solve(problem, lambda, &sweep, stop);
-        outcome.residual = residuals(problem, lambda).worst();
-        outcome.converged = outcome.residual <= settings.tolerance;
+        let mut outcome = solve_while_promising(problem, lambda, &sweep, &mut stop);
+        let (steps, residual) = work.active.finish(problem, lambda, settings.tolerance);
+        (outcome.iterations, outcome.residual) = (outcome.iterations + steps, residual);
+        outcome.converged = residual <= settings.tolerance;
         return outcome;
     }
     let mut outcome = solve_while_promising(problem, lambda, &sweep, &mut stop);

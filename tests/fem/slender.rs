@@ -119,6 +119,20 @@ fn large_deflections_are_those_of_the_elastica() {
 }
 
 #[test]
+fn the_error_of_a_large_deflection_falls_with_the_square_of_the_element() {
+    let l = GAUGE_18.length_m;
+    let [coarse, middle, fine] = [10, 19, 37].map(|nodes| {
+        let mut beam = body(BeamSpec { nodes, ..GAUGE_18 });
+        settle(&mut beam, &[row(l, Vec3::x())], &[3.0 * GAUGE_18.bending() / (l * l)], 5);
+        beam.point(l).x / l
+    });
+    near((coarse - middle) / (middle - fine), 4.0, 0.05, "order two");
+    // What it tends to is the elastica, but for the stretch of the needle: 3 N over its axial stiffness.
+    let limit = fine + (fine - middle) / 3.0;
+    near(limit, elastica(3.0).0, 3e-5, "limit");
+}
+
+#[test]
 fn an_end_moment_bends_the_beam_into_a_full_circle() {
     let (mut beam, l) = (body(GAUGE_18), GAUGE_18.length_m);
     let moment = |turns: f64| 2.0 * PI * turns * GAUGE_18.bending() / l;
@@ -358,6 +372,47 @@ fn steps_bring_a_held_point_to_where_it_is_held() {
         beam.finish();
     }
     assert!(beam.energy_j() < 1e-15 && beam.hub_wrench().norm() < 1e-8);
+}
+
+#[test]
+fn a_needle_held_along_its_length_is_pushed_far_beyond_its_own_buckling_load() {
+    let critical = PI * PI / 4.0 * GAUGE_18.bending() / GAUGE_18.length_m.powi(2);
+    let mut beam = body(GAUGE_18);
+    let held: Vec<BeamRow> =
+        (0..8).flat_map(|k| [Vec3::x(), Vec3::y()].map(|axis| row(0.067 + 0.0113 * f64::from(k), axis))).collect();
+    let wanted: Vec<f64> = held.iter().map(|row| row.direction.dot(&beam.point(row.at_m))).collect();
+    // Held askew, so that it is bent from the beginning.
+    beam.move_hub(&Pose::translation(2e-3, -1e-3, 0.0));
+    let push = row(0.15, Vec3::z());
+    let off = |beam: &BeamBody| {
+        held.iter()
+            .zip(&wanted)
+            .map(|(row, w)| (w - row.direction.dot(&beam.point(row.at_m))).abs())
+            .fold(0.0, f64::max)
+    };
+    let mut served = [false; 2];
+    for k in 0..=80 {
+        let load = 0.05 * f64::from(k) * critical;
+        for _ in 0..if k == 0 { 6 } else { 2 } {
+            beam.prepare();
+            served[usize::from(beam.tangent_serves())] = true;
+            let mut compliance = nalgebra::DMatrix::zeros(16, 16);
+            beam.compliance(&held, compliance.as_mut_slice());
+            let (mut cross, both) = (vec![0.0; 17 * 17], [&held[..], &[push]].concat());
+            beam.compliance(&both, &mut cross);
+            let gap = nalgebra::DVector::from_fn(16, |i, _| {
+                wanted[i] - held[i].direction.dot(&beam.free_point(held[i].at_m)) - cross[17 * i + 16] * load
+            });
+            let forces = compliance.cholesky().expect("positive").solve(&gap);
+            beam.apply(&held, forces.as_slice());
+            beam.apply(&[push], &[load]);
+            beam.finish();
+        }
+        assert!(off(&beam) < 1e-7, "{load} N: {} m off", off(&beam));
+        let (force, _) = split(&beam.hub_wrench());
+        assert!((force.z - load).abs() < 1e-2 * critical, "{load} N arrive as {}", force.z);
+    }
+    assert_eq!(served, [true; 2], "the tangent at first, later the material alone");
 }
 
 #[test]

@@ -1,4 +1,11 @@
-//! Needle insertion: the force–depth profile, each law against its closed form, channels, layers, and the haptic rate.
+//! Needle insertion: the force–depth profile, each law against its closed form, channels, and the haptic rate.
 
+mod channel;
+#[expect(dead_code, reason = "shared with tests of the tick alone")]
+#[path = "../common/mod.rs"]
+mod common;
+mod hand;
+mod laws;
+mod multirate;
 mod phantom;
 mod profile;

@@ -3,12 +3,11 @@
 use hapticd::fem::{BeamSpec, Material, Relaxation};
 use hapticd::geometry::tet::{BlockSpec, Split};
 use hapticd::math::{Pose, Vec3};
-use hapticd::shared::TipReport;
-use hapticd::sim::{Layer, NeedleModel, NeedleState, TissueModel, TissueSpec};
+use hapticd::sim::{Breathing, Layer, NeedleModel, NeedleState, TissueModel, TissueSpec};
 use std::sync::Arc;
 
-/// Height of the block, m; its top is at z = 0 in the world.
-pub(crate) const HEIGHT_M: f64 = 0.08;
+/// Side of the block, m; the middle of its top is the origin of the world.
+pub(crate) const SIDE_M: f64 = 0.1;
 /// Length of the needle, m.
 pub(crate) const LENGTH_M: f64 = 0.15;
 
@@ -16,6 +15,11 @@ pub(crate) const LENGTH_M: f64 = 0.15;
 #[derive(Clone, Debug)]
 pub(crate) struct Phantom {
     pub cells: [u32; 3],
+    pub height_m: f64,
+    pub held: &'static [&'static str],
+    pub breathing: Option<Breathing>,
+    pub outer_m: f64,
+    pub needle_pa: f64,
     pub young_pa: f64,
     pub enter_n: f64,
     pub cut_n: f64,
@@ -23,6 +27,7 @@ pub(crate) struct Phantom {
     pub yield_m_per_n: f64,
     pub relaxation: Option<Relaxation>,
     pub curvature_per_m: f64,
+    pub press: f64,
     pub rigid: bool,
     pub rate_hz: f64,
 }
@@ -31,6 +36,11 @@ impl Default for Phantom {
     fn default() -> Self {
         Self {
             cells: [5, 5, 4],
+            height_m: 0.08,
+            held: &["z0"],
+            breathing: None,
+            outer_m: 1.27e-3,
+            needle_pa: 200e9,
             young_pa: 40e3,
             enter_n: 2.78,
             cut_n: 0.9,
@@ -38,6 +48,7 @@ impl Default for Phantom {
             yield_m_per_n: 1e-3,
             relaxation: None,
             curvature_per_m: 0.0,
+            press: 0.1,
             rigid: false,
             rate_hz: 100.0,
         }
@@ -49,24 +60,23 @@ impl Phantom {
         NeedleModel {
             beam: BeamSpec {
                 length_m: LENGTH_M,
-                outer_m: 1.27e-3,
-                inner_m: 0.84e-3,
-                young_pa: 200e9,
+                outer_m: self.outer_m,
+                inner_m: 0.66 * self.outer_m,
+                young_pa: self.needle_pa,
                 poisson: 0.3,
                 nodes: 20,
                 rigid: self.rigid,
             },
             pose_tool_hub: Pose::identity(),
-            friction: 0.1,
+            friction: self.press,
             curvature_per_m: self.curvature_per_m,
             spacing_m: 8e-3,
-            spread_m: 8e-3,
+            spread_m: 10e-3,
         }
     }
 
     pub(crate) fn tissue(&self) -> TissueModel {
-        let side = 0.1;
-        let mesh = BlockSpec { size: Vec3::new(side, side, HEIGHT_M), cells: self.cells, split: Split::Six }
+        let mesh = BlockSpec { size: Vec3::new(SIDE_M, SIDE_M, self.height_m), cells: self.cells, split: Split::Six }
             .mesh()
             .expect("a block")
             .with_midsides();
@@ -81,9 +91,9 @@ impl Phantom {
         TissueModel::new(TissueSpec {
             mesh: &mesh,
             layers: vec![layer],
-            held: &["z0"],
+            held: self.held,
             relaxation: self.relaxation,
-            breathing: None,
+            breathing: self.breathing,
             lag: 1,
             target: None,
             forbidden: Vec::new(),
@@ -91,9 +101,14 @@ impl Phantom {
         .expect("sound")
     }
 
+    /// Where the block stands.
+    pub(crate) fn place(&self) -> Pose {
+        Pose::translation(-0.5 * SIDE_M, -0.5 * SIDE_M, -self.height_m)
+    }
+
     /// The needle with its tip `over_m` above the middle of the block.
     pub(crate) fn begin(&self, over_m: f64) -> Run {
-        let start = Pose::translation(-0.05, -0.05, -HEIGHT_M);
+        let start = self.place();
         let tool = Pose::translation(0.0, 0.0, LENGTH_M + over_m);
         let tissues = [(0, Arc::new(self.tissue()), start)];
         let state = NeedleState::new(Arc::new(self.needle()), &tissues, &tool).expect("sound");
@@ -124,7 +139,7 @@ pub(crate) struct Seen {
 
 impl Run {
     pub(crate) fn step(&mut self) -> Seen {
-        let outcome = self.state.step(&self.tool, &TipReport::default(), self.step_s);
+        let outcome = self.state.step(&self.tool, None, self.step_s);
         let figures = self.state.figures();
         Seen {
             way_m: LENGTH_M - self.tool.translation.z,

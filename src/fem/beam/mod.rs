@@ -27,7 +27,9 @@
 mod body;
 mod element;
 mod factor;
+mod places;
 mod relax;
+mod rows;
 
 pub use body::BeamBody;
 pub use relax::BeamLoads;

@@ -82,7 +82,9 @@ impl Forbidden {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TissueError {
     /// A tetrahedron belongs to no layer.
-    #[error("tetrahedron {tet} belongs to none of the layers; give the mesh a group of tetrahedra with the name of each layer")]
+    #[error(
+        "tetrahedron {tet} belongs to none of the layers; give the mesh a group of tetrahedra with the name of each layer"
+    )]
     NoLayer {
         /// Which.
         tet: usize,

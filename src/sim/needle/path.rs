@@ -28,6 +28,8 @@ pub(super) struct Knot {
     pub point: Point,
     /// Way along the needle that is here, from the hub, m.
     pub needle_m: f64,
+    /// Friction of the last step, as a share of what it can be.
+    pub share: f64,
 }
 
 /// See the file's head.
@@ -129,7 +131,7 @@ impl Path {
         while due(self) < self.length_m() {
             let at_m = due(self);
             let point = self.point(body, at_m);
-            self.knots.push(Knot { id: *next_id, at_m, point, needle_m: 0.0 });
+            self.knots.push(Knot { id: *next_id, at_m, point, needle_m: 0.0, share: 0.0 });
             *next_id += 1;
         }
     }

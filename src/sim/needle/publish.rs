@@ -28,8 +28,7 @@ pub(crate) fn write_needle(needle: &NeedleState, tool: &Pose, out: &mut Mechanis
         out.blocks[out.block_count] = Block { id: constraint.id, first: out.row_count, law: constraint.law };
         out.anew[out.block_count] = Anew::No;
         if needle.tip_at == Some(index) {
-            out.tip =
-                Some(TipMark { block: constraint.id, known: needle.known, grows_n_per_m: needle.tip_grows });
+            out.tip = Some(TipMark { block: constraint.id, known: needle.known, grows_n_per_m: needle.tip_grows });
         }
         let tissue = &needle.tissues[constraint.tissue];
         for k in 0..3 {

@@ -7,7 +7,8 @@
 use super::tissue::{Point, Tissue};
 use crate::fem::{BeamBody, BeamRow, Compliance, Rows};
 use crate::math::{Pose, Vec3};
-use crate::mechanism::solver::{Outcome, Settings, solve};
+use crate::mechanism::newton::{Workspace, solve_robustly};
+use crate::mechanism::solver::{Outcome, Settings};
 use crate::mechanism::{Block, Law, Problem};
 
 /// What moves along a row besides the tissue.
@@ -50,6 +51,7 @@ pub(super) struct Constraints {
     work: Compliance,
     part: Vec<f64>,
     force: Vec<f64>,
+    workspace: Workspace,
     beam: Vec<BeamRow>,
     beam_members: Vec<usize>,
 }
@@ -64,10 +66,11 @@ impl Constraints {
         self.list.clear();
     }
 
-    /// Adds one, with the force it had before.
+    /// Adds one, with the force it had before, if it had one.
     pub(super) fn push(&mut self, mut constraint: Constraint) {
-        let known = self.remembered.iter().find(|(id, _)| *id == constraint.id);
-        constraint.lambda = known.map_or([0.0; 3], |(_, force)| *force);
+        if let Some((_, force)) = self.remembered.iter().find(|(id, _)| *id == constraint.id) {
+            constraint.lambda = *force;
+        }
         self.list.push(constraint);
     }
 
@@ -178,7 +181,7 @@ impl Constraints {
         }
         let problem =
             Problem { blocks: &self.blocks, compliance: &self.compliance, stride: self.free.len(), free: &self.free };
-        solve(&problem, &mut self.lambda, settings, || false)
+        solve_robustly(&problem, &mut self.lambda, settings, &mut self.workspace, || false)
     }
 
     /// Violation of a row under the forces found.

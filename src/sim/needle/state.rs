@@ -23,8 +23,8 @@ use crate::mechanism::solver::{Outcome, Settings};
 use crate::shared::{NeedleView, TipReport};
 use std::sync::Arc;
 
-/// Sweeps of the solve in a step: rows of a needle hang together closely.
-const SOLVER: Settings = Settings { iterations: 600, tolerance: 1e-8, relaxation: 1.3 };
+/// Bounds of the solve in a step.
+const SOLVER: Settings = Settings { iterations: 100, tolerance: 1e-9, relaxation: 1.3 };
 /// How far ahead of the tip, and behind it, a surface is looked for, m.
 const AHEAD_M: f64 = 0.015;
 const BEHIND_M: f64 = 0.015;
@@ -34,6 +34,9 @@ const FACES: f64 = 0.2;
 const FALLS_IN: f64 = 1.5;
 /// How far ahead of the tip a layer is felt before it is reached, m.
 const LAYER_AHEAD_M: f64 = 1e-3;
+/// How far the tip must be beyond the end of its channel for the simulation to cut by itself although a haptic thread does, m. Both
+/// would cut for the other's errors, and what is cut stays cut.
+const LEFT_TO_HAND_M: f64 = 1e-3;
 /// How near to its bound a force is at it, as a share of it.
 const AT_BOUND: f64 = 1e-9;
 
@@ -152,15 +155,17 @@ impl NeedleState {
         }
     }
 
-    /// One step of `step_s`, with the tool at `tool` at the end of it and the haptic thread's `report`.
-    pub fn step(&mut self, tool: &Pose, report: &TipReport, step_s: f64) -> Outcome {
+    /// One step of `step_s`, with the tool at `tool` at the end of it and the report of the haptic thread that moves it, if one does.
+    pub fn step(&mut self, tool: &Pose, report: Option<&TipReport>, step_s: f64) -> Outcome {
         // 1 breathe
         self.time_s += step_s;
         for tissue in &mut self.tissues {
             tissue.breathe(self.time_s);
         }
         // 2 hear
-        self.hear(report);
+        if let Some(report) = report {
+            self.hear(report);
+        }
         // 3 free
         let hub = tool * self.model.pose_tool_hub;
         let carried = *self.beam.hub() * hub.inverse();
@@ -189,7 +194,7 @@ impl NeedleState {
             outcome.converged &= tissue.body.finish(step_s);
         }
         // 7 cut
-        self.cut_by_own_solve();
+        self.cut_by_own_solve(if report.is_some() { LEFT_TO_HAND_M } else { 0.0 });
         // 8 tell
         self.tell();
         outcome
@@ -382,8 +387,7 @@ impl NeedleState {
     /// the plane).
     fn local_yield(&self, layer: &Layer, piece_m: f64) -> f64 {
         let nu = layer.material.poisson;
-        let line = (1.0 + nu) * (3.0 - 4.0 * nu)
-            / (4.0 * std::f64::consts::PI * (1.0 - nu) * layer.material.young_pa);
+        let line = (1.0 + nu) * (3.0 - 4.0 * nu) / (4.0 * std::f64::consts::PI * (1.0 - nu) * layer.material.young_pa);
         let ratio = (2.0 * self.model.spread_m / self.model.beam.outer_m).max(1.0);
         line * ratio.ln() / piece_m.max(0.25 * self.model.spacing_m)
     }
@@ -436,6 +440,8 @@ impl NeedleState {
         let holding: Vec<(usize, f64)> = path.holding(tip_m).collect();
         let length = self.length_m();
         let tip_place = self.beam.point(length);
+        // A new point takes over from the one before it, at the same share of what it can bear.
+        let mut share = 0.0;
         for (k, piece_m) in holding {
             let path = &self.paths[at];
             let tissue = &self.tissues[path.tissue];
@@ -461,27 +467,29 @@ impl NeedleState {
                 tissue: path.tissue,
                 points: [knot.point.clone(), knot.point.clone(), knot.point.clone()],
                 directions: [direction, t1, t2],
-                lambda: [0.0; 3],
+                lambda: [share * most_n, 0.0, 0.0],
             };
             self.constraints.push(constraint);
-            self.paths[at].knots[k].needle_m = needle_m;
+            let knot = &mut self.paths[at].knots[k];
+            knot.needle_m = needle_m;
+            share = knot.share;
         }
     }
 
     /// Stage 7.
-    fn cut_by_own_solve(&mut self) {
+    fn cut_by_own_solve(&mut self, left_m: f64) {
         let Some(at) = self.tip_at else { return };
         let law = self.constraints.list[at].law;
         let (Law::Puncture { most_n, compliance, .. } | Law::Channel { most_n, compliance, .. }) = law else { return };
         let force = self.constraints.lambda[3 * at];
         let gap = self.constraints.violation(3 * at) + compliance * force;
         let open_ended = matches!(self.tip, Whereabouts::In(path) if self.paths[path].through);
-        if force >= most_n * (1.0 - AT_BOUND) && gap < 0.0 && !open_ended {
+        if force >= most_n * (1.0 - AT_BOUND) && gap < -left_m && !open_ended {
             if law.broken() != law {
                 self.break_through();
                 self.constraints.list[at].law = law.broken();
             }
-            self.cut(-gap);
+            self.cut(-gap - left_m);
         }
     }
 
@@ -496,6 +504,12 @@ impl NeedleState {
         {
             if let Mover::Organ(..) = constraint.mover {
                 continue;
+            }
+            if let Law::Channel { slides: true, most_n, .. } = constraint.law {
+                let knots = self.paths.iter_mut().flat_map(|path| &mut path.knots);
+                for knot in knots.filter(|knot| knot.id == constraint.id) {
+                    knot.share = (force[0] / most_n.max(1e-9)).clamp(-1.0, 1.0);
+                }
             }
             let along = if self.tip_at == Some(index) { &mut figures.tip_n } else { &mut figures.shaft_n };
             *along += force[0];
@@ -518,12 +532,7 @@ impl NeedleState {
 }
 
 /// How far the tip is from the target of the tissue it is in, and whether it is where it must not be.
-fn figures_of_tip(
-    figures: &mut NeedleView,
-    in_forbidden: &mut bool,
-    tissues: &[Tissue],
-    tip: Option<(usize, Vec3)>,
-) {
+fn figures_of_tip(figures: &mut NeedleView, in_forbidden: &mut bool, tissues: &[Tissue], tip: Option<(usize, Vec3)>) {
     figures.target_m = None;
     let aimed = tissues.iter().find_map(|tissue| Some((tissue, tissue.model.target.as_ref()?)));
     figures.target = aimed.map(|(tissue, target)| tissue.now(&tissue.point(target.center, 0.0)));

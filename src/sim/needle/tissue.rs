@@ -20,7 +20,7 @@ const BALL: [[f64; 3]; 7] = [
 /// Most steps of the search for the point at rest behind a point of the world.
 const SEARCH: u32 = 12;
 /// How near it comes, m.
-const FOUND_M: f64 = 1e-6;
+const FOUND_M: f64 = 1e-10;
 
 /// A point of tissue.
 #[derive(Clone, Debug)]
