@@ -309,6 +309,7 @@ impl Watch {
     /// Takes one tick in.
     fn tick(&mut self, record: &TickRecord, view: &SceneView, time_s: f64) {
         self.tally.add(record);
+        self.tally.see(view);
         self.progress = self.watcher.observe(&Observation {
             time_s,
             tool: record.pose_world_tool,

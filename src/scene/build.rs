@@ -171,6 +171,8 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
     let policy = check.policy();
     let bodies = check.bodies();
     let tool = check.tool();
+    let needle = tool.as_ref().zip(bodies.as_ref()).and_then(|(tool, bodies)| check.needle(tool, bodies));
+    check.needle_asked();
     let coupling = check.coupling(&limits);
     check.overlaps();
     check.buttons();
@@ -188,7 +190,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
     let sim = SimModel {
         bodies,
         tools: vec![tool.clone()],
-        needle: None,
+        needle,
         materials: spec.materials.clone(),
         gravity: spec.gravity,
         rate_hz: spec.simulation_hz,
@@ -283,7 +285,7 @@ impl Check<'_> {
     /// Makes every shape.
     fn solids(&mut self) {
         let spec = self.spec;
-        let mut made = |key: &str, shape| match make(shape, &spec.source) {
+        let mut made = |key: &str, shape, tissue| match make(shape, tissue, &spec.source) {
             Ok(solid) => Some(solid),
             Err(unmade) => {
                 self.error(key, &unmade.message, &unmade.help);
@@ -291,8 +293,10 @@ impl Check<'_> {
             }
         };
         let bodies = spec.bodies.iter().enumerate();
-        let solids = bodies.map(|(index, body)| made(&format!("body.{index}.shape"), &body.shape)).collect();
-        let held = made("tool.shape", &spec.tool.shape);
+        let solids = bodies
+            .map(|(index, body)| made(&format!("body.{index}.shape"), &body.shape, body.tissue.as_ref()))
+            .collect();
+        let held = made("tool.shape", &spec.tool.shape, None);
         (self.solids, self.held) = (solids, held);
     }
 
@@ -357,17 +361,18 @@ impl Check<'_> {
             let Some(Solid { shape, field, elements }) = solid else { continue };
             let properties = shape.mass_properties(1.0);
             let center = match (body.weight, &properties) {
-                (Weight::Fixed | Weight::Elastic(_), _) | (_, None) => Pose::identity(),
+                (Weight::Fixed | Weight::Elastic(_) | Weight::Tissue, _) | (_, None) => Pose::identity(),
                 (_, Some(properties)) => Pose::from_parts(properties.center.into(), Default::default()),
             };
             let motion = match (body.weight, &properties) {
                 (Weight::Fixed, _) => Some(Motion::Fixed),
                 (Weight::Elastic(material), _) => self.elastic(index, material, elements.as_deref()),
+                (Weight::Tissue, _) => elements.as_deref().and_then(|mesh| self.tissue(index, mesh)),
                 (Weight::Mass(mass), Some(p)) => inertia_of(p, mass / p.mass).map(Motion::Free),
                 (Weight::Density(density), Some(p)) => inertia_of(p, density).map(Motion::Free),
                 (_, None) => None,
             };
-            if motion.is_none() && !matches!(body.weight, Weight::Elastic(_)) {
+            if motion.is_none() && !matches!(body.weight, Weight::Elastic(_) | Weight::Tissue) {
                 let message = format!("`{}` is too light or too small to be moved by computed forces", body.name);
                 self.error(
                     &format!("body.{index}.weight"),
@@ -375,11 +380,18 @@ impl Check<'_> {
                     "make it heavier or larger; are the units right?",
                 );
             }
+            let pose_body_shape = match (&motion, &elements) {
+                (Some(Motion::Tissue(_)), Some(mesh)) => {
+                    let bounds = mesh.aabb();
+                    Pose::from_parts((0.5 * (bounds.min + bounds.max)).into(), Default::default())
+                }
+                _ => center.inverse(),
+            };
             models.extend(motion.map(|motion| BodyModel {
                 name: body.name.clone(),
                 shape,
                 field,
-                pose_body_shape: center.inverse(),
+                pose_body_shape,
                 motion,
                 material: body.material,
                 start: body.pose * center,
@@ -425,7 +437,8 @@ impl Check<'_> {
         for (index, (body, solid)) in spec.bodies.iter().zip(&solids).enumerate() {
             let Some(solid) = solid else { continue };
             for (other, other_solid) in spec.bodies[..index].iter().zip(&solids) {
-                let deforms = [body.weight, other.weight].iter().any(|weight| matches!(weight, Weight::Elastic(_)));
+                let soft = |weight: Weight| matches!(weight, Weight::Elastic(_) | Weight::Tissue);
+                let deforms = soft(body.weight) || soft(other.weight);
                 let harmless = deforms || body.weight == Weight::Fixed && other.weight == Weight::Fixed;
                 let (false, Some(other_solid)) = (harmless, other_solid) else {
                     continue;
@@ -437,7 +450,8 @@ impl Check<'_> {
                     self.error(&format!("body.{index}.pose"), &message, &help);
                 }
             }
-            let Some(held) = &held else { continue };
+            // The hub and tissue do not touch; where the needle starts is looked at by itself.
+            let (Some(held), false) = (&held, body.weight == Weight::Tissue) else { continue };
             if let Some(depth) = overlap_m((&held.shape, &spec.tool.pose), (&solid.shape, &body.pose)) {
                 let depth = millimetres(depth);
                 let message = format!("the tool starts {depth} inside `{}`", body.name);

@@ -43,7 +43,7 @@ pub struct SkinFrame {
     pub stamp: Stamp,
     /// The skins in the order of the scene's [`SkinModel`]s.
     pub skins: Vec<Skin>,
-    /// Path of a needle through the scene, m, from its entry to its tip; empty without one.
+    /// The needle, m, from its hub to its tip; empty without one.
     pub path: Vec<[f32; 3]>,
 }
 

@@ -1,9 +1,7 @@
 //! What is wrong with a mesh is found and named; what is right is measured.
 
 use hapticd::geometry::mesh::{Checks, LengthUnit};
-use hapticd::geometry::tet::{
-    BlockSpec, Locator, Members, PhantomLayer, PhantomSpec, Split, TetFault, TetMesh, TetMeshError,
-};
+use hapticd::geometry::tet::{BlockSpec, Locator, Members, Split, TetFault, TetMesh};
 use hapticd::math::{Random, Vec3};
 
 pub(crate) fn block(split: Split) -> TetMesh {
@@ -121,67 +119,4 @@ fn a_regular_tetrahedron_has_the_best_shape_there_is() {
     assert!((quality.smallest_radius_ratio - 1.0).abs() < 1e-12, "{quality}");
     assert!((quality.smallest_dihedral_deg - dihedral).abs() < 1e-9);
     assert!((quality.largest_dihedral_deg - dihedral).abs() < 1e-9);
-}
-
-fn layered() -> PhantomSpec {
-    let layer = |name: &str, thickness, cells| PhantomLayer { name: name.into(), thickness, cells };
-    PhantomSpec {
-        width: [0.1, 0.06],
-        layers: vec![layer("skin", 0.002, 1), layer("fat", 0.01, 2), layer("muscle", 0.028, 4)],
-        cells: [9, 6],
-        grading: 4.0,
-    }
-}
-
-#[test]
-fn a_phantom_is_sound_has_its_layers_and_is_finest_where_the_needle_goes() {
-    let spec = layered();
-    for mesh in [spec.mesh().expect("sound dimensions"), spec.mesh().expect("sound dimensions").with_midsides()] {
-        assert!(mesh.check().is_sound(), "{}", mesh.check());
-        assert!((mesh.volume() / (0.1 * 0.06 * 0.04) - 1.0).abs() < 1e-12);
-        let mut total = 0;
-        for layer in &spec.layers {
-            let Some(Members::Tets(tets)) = mesh.group(&layer.name).map(|g| &g.members) else { panic!("a layer") };
-            let volume: f64 = tets.iter().map(|t| mesh.tet_volume(*t as usize)).sum();
-            assert!((volume / (0.1 * 0.06 * layer.thickness) - 1.0).abs() < 1e-12, "{}", layer.name);
-            total += tets.len();
-        }
-        assert_eq!(total, mesh.tets().len());
-        for (name, height) in [("entry", 0.0), ("under-skin", -0.002), ("under-fat", -0.012), ("base", -0.04)] {
-            let group = mesh.group(name).expect("named");
-            let Members::Triangles(faces) = &group.members else { panic!("faces are triangles") };
-            let area: Vec3 = faces.iter().map(|face| half_cross(&mesh, face)).sum();
-            let up = if name == "entry" { 0.006 } else { -0.006 };
-            assert!((area - Vec3::new(0.0, 0.0, up)).norm() < 1e-15, "{name}: {area}");
-            assert!(mesh.group_nodes(group).iter().all(|n| (mesh.nodes()[*n as usize].z - height).abs() < 1e-12));
-        }
-        assert!(mesh.group("under-muscle").is_none() && mesh.group("sides").is_some());
-    }
-    let mesh = spec.mesh().expect("sound dimensions");
-    let xs: Vec<f64> = (0..=9).map(|k| mesh.nodes()[k].x).collect();
-    let widths: Vec<f64> = xs.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    assert!((widths[0] / widths[4] - 4.0).abs() < 1e-9 && (widths[8] / widths[4] - 4.0).abs() < 1e-9, "{widths:?}");
-    assert!(widths[..5].windows(2).all(|pair| pair[0] > pair[1]));
-}
-
-fn half_cross(mesh: &TetMesh, face: &[u32; 3]) -> Vec3 {
-    let [a, b, c] = face.map(|n| mesh.nodes()[n as usize]);
-    (b - a).cross(&(c - a)) * 0.5
-}
-
-#[test]
-fn a_phantom_that_cannot_be_is_refused() {
-    let with = |change: &dyn Fn(&mut PhantomSpec)| {
-        let mut spec = layered();
-        change(&mut spec);
-        spec.mesh().map(|_| ())
-    };
-    assert_eq!(with(&|s| s.layers.clear()), Err(TetMeshError::Empty));
-    assert_eq!(with(&|s| s.layers[1].thickness = 0.0), Err(TetMeshError::Empty));
-    assert_eq!(with(&|s| s.grading = f64::NAN), Err(TetMeshError::Empty));
-    assert_eq!(with(&|s| s.cells = [4000, 4000]), Err(TetMeshError::TooLarge));
-    assert_eq!(with(&|s| s.layers[2].name = "fat".into()), Err(TetMeshError::BadGroup { group: "fat".into() }));
-    assert_eq!(with(&|s| s.layers[0].name = "base".into()), Err(TetMeshError::BadGroup { group: "base".into() }));
-    let cube = PhantomSpec::cube(0.05, 5).mesh().expect("sound");
-    assert!(cube.check().is_sound() && (cube.volume() / 1.25e-4 - 1.0).abs() < 1e-12);
 }
