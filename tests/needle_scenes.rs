@@ -49,7 +49,6 @@ fn what_is_drawn_of_needle_and_tissue_is_where_they_are() {
         stress_pa: vec![0.0; rest.points.len()],
     };
     let mut skins: Vec<Skin> = built.skins.iter().map(at_rest).collect();
-    let mut path = Vec::new();
     // Down to where the tip presses on the skin but does not break it.
     let mut tool = start;
     for n in 0..30 {
@@ -57,12 +56,11 @@ fn what_is_drawn_of_needle_and_tissue_is_where_they_are() {
         step(model, &mut data, &[ToolSample::at_rest(tool)], &mut [&mut *snapshot]);
     }
     painter.paint(&data, &mut skins);
-    Painter::trace(&data, &mut path);
-    assert_eq!(path.len(), 20);
+    assert_eq!(data.path.len(), 20);
     let place = |point: &[f32; 3]| Vec3::new(f64::from(point[0]), f64::from(point[1]), f64::from(point[2]));
-    assert!((place(&path[0]) - tool.translation.vector).norm() < 1e-6);
+    assert!((data.path[0] - tool.translation.vector).norm() < 1e-6);
     let tip = data.view.needle.expect("a needle").tip;
-    assert!((place(&path[19]) - tip).norm() < 1e-6);
+    assert!((data.path[19] - tip).norm() < 1e-6);
     // The liver has moved with the breath, all of it by the same way: nothing has touched it.
     let time = 30.0 / model.rate_hz;
     let way = 0.013 * (1.0 - (std::f64::consts::PI * time / 4.5).cos().powi(4));
