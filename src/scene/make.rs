@@ -20,7 +20,7 @@ const FILE_MAX: u64 = 256 << 20;
 /// Most triangles of a mesh in a scene: each corner is looked at in every step.
 const TRIANGLES_MAX: usize = 200_000;
 /// Most nodes of tissue from a file.
-const TISSUE_NODES_MAX: usize = 50_000;
+const TISSUE_NODES_MAX: usize = 10_000;
 
 /// A shape ready for the simulation.
 #[derive(Clone, Debug)]

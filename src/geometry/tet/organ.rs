@@ -10,7 +10,7 @@ use super::{BlockSpec, Group, Members, Split, TetMesh, TetMeshError};
 use crate::math::Vec3;
 
 /// More nodes than a simulation can carry at any useful rate.
-const MOST_NODES: f64 = 50_000.0;
+const MOST_NODES: f64 = 10_000.0;
 /// How much of an organ is a ball and not a brick: with more, edges of the brick lie flat in the surface, and elements there are flat.
 const ROUND: f64 = 0.8;
 /// Height of the lower side of an organ, as a share of the upper.
@@ -45,13 +45,19 @@ fn bricks(length: f64, cell_m: f64) -> f64 {
     (length / cell_m).round().max(1.0)
 }
 
+/// Refuses more bricks than a simulation can carry.
+fn few(bricks: [f64; 3]) -> Result<(), TetMeshError> {
+    let count: f64 = bricks.iter().map(|n| 2.0 * n + 1.0).product();
+    if count <= MOST_NODES {
+        return Ok(());
+    }
+    let reason = format!("some {count:.0} nodes are too many for tissue: take larger cells");
+    Err(TetMeshError::Unsupported(reason))
+}
+
 /// A grid of so many bricks, each a cube of side one, with the groups of the file's head.
 fn grid(bricks: [f64; 3]) -> Result<TetMesh, TetMeshError> {
-    let count: f64 = bricks.iter().map(|n| 2.0 * n + 1.0).product();
-    if !(count <= MOST_NODES) {
-        let reason = format!("some {count:.0} nodes are too many for tissue: take larger cells");
-        return Err(TetMeshError::Unsupported(reason));
-    }
+    few(bricks)?;
     let cells = bricks.map(|n| n as u32);
     let mesh = BlockSpec { size: Vec3::from(bricks), cells, split: Split::Five }.mesh()?;
     let sides: [(&str, &[&str]); 3] = [("bottom", &["z0"]), ("top", &["z1"]), ("rim", &["x0", "x1", "y0", "y1"])];
@@ -92,6 +98,8 @@ impl LayeredBlock<'_> {
             let reason = format!("the layers are {height:.3} mm high together, the block {size:.3} mm");
             return Err(TetMeshError::Unsupported(reason));
         }
+        let along = [bricks(self.size.x, self.cell_m), bricks(self.size.y, self.cell_m)];
+        few([along[0], along[1], layers.iter().map(|(_, thickness)| bricks(*thickness, self.cell_m)).sum()])?;
         // Heights of the sides of bricks, from the top down, and the layer of each brick.
         let (mut planes, mut layer_of) = (vec![0.5 * self.size.z], Vec::new());
         let mut above = 0.5 * self.size.z;
@@ -104,7 +112,6 @@ impl LayeredBlock<'_> {
             above -= thickness;
         }
         let high = layer_of.len();
-        let along = [bricks(self.size.x, self.cell_m), bricks(self.size.y, self.cell_m)];
         let mesh = grid([along[0], along[1], high as f64])?;
         let mut tets_of = vec![Vec::new(); layers.len()];
         for tet in 0..mesh.tets().len() {
