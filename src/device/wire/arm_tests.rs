@@ -14,8 +14,11 @@ fn answer() -> ArmAnswer {
     ArmAnswer { encoders: [8312, -10366, 19764, 0, 30, -1], info: 2, model: 1, button: false }
 }
 
+/// How a wire reads: bytes used, and what they end, whole or damaged.
+type Read<W, T> = fn(&mut W, &[u8]) -> (usize, Option<Option<T>>);
+
 /// Counts what `read` finds in a stream.
-fn found<W, T>(wire: &mut W, mut bytes: &[u8], read: fn(&mut W, &[u8]) -> (usize, Option<Option<T>>)) -> usize {
+fn found<W, T>(wire: &mut W, mut bytes: &[u8], read: Read<W, T>) -> usize {
     let mut count = 0;
     while !bytes.is_empty() {
         let (used, one) = read(wire, bytes);
