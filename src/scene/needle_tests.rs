@@ -98,7 +98,7 @@ fn what_does_not_go_together_is_said() {
             &[("center = [0, 0, \"-4 mm\"]", "center = [0, 0, \"-40 mm\"]")],
             "the target `lesion` is not inside `liver`",
         ),
-        ("liver_biopsy", &[("cell = \"24 mm\"", "cell = \"1 mm\"")], "nodes are too many for tissue"),
+        ("liver_biopsy", &[("cell = \"22 mm\"", "cell = \"1 mm\"")], "nodes are too many for tissue"),
         ("needle_phantom", &[("young    = \"40 kPa\"", "young    = \"40 GPa\"")], "`young` must be"),
         ("needle_phantom", &[("young    = \"40 kPa\"", "young    = \"40 Pa\"")], "`young` must be"),
         (

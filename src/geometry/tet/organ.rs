@@ -12,7 +12,7 @@ use crate::math::Vec3;
 /// More nodes than a simulation can carry at any useful rate.
 const MOST_NODES: f64 = 10_000.0;
 /// How much of an organ is a ball and not a brick: with more, edges of the brick lie flat in the surface, and elements there are flat.
-const ROUND: f64 = 0.8;
+const ROUND: f64 = 0.65;
 /// Height of the lower side of an organ, as a share of the upper.
 const LOWER: f64 = 0.8;
 /// Share of the taper that the width takes, of that of the height.
