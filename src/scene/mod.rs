@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  bytes ──► parse: units, names, bounds ──► SceneSpec ──► build: against a device ──► Built
-//!     [read] [read_shape] [read_part] [read_operator] [read_task]   [build] [make] [build_tool] [overlap]
+//!     [read] [read_shape] [read_part] [read_turning] [read_operator] …   [build] [make] [build_tool] [overlap]
 //!  Built.task + what happens ──► TaskWatcher: which goals are met                     [task]
 //!  names of what is in the program itself                                             [shipped]
 //! ```
@@ -16,6 +16,7 @@
 
 mod build;
 mod build_tool;
+mod build_turning;
 mod make;
 mod overlap;
 mod read;
@@ -24,6 +25,7 @@ mod read_part;
 mod read_shape;
 mod read_snap;
 mod read_task;
+mod read_turning;
 mod schema;
 mod schema_task;
 mod shipped;
@@ -38,7 +40,7 @@ pub use shipped::{
 };
 pub use spec::{
     BodySpec, CouplingKind, CouplingSpec, HandSpec, ModelChoice, OperatorSpec, PartForm, PartKind, PartSpec,
-    SafetySpec, SceneSpec, ShapeSpec, Source, TaskSpec, ToolSpec, Weight,
+    SafetySpec, SceneSpec, ShapeSpec, Source, SpannerSpec, TaskSpec, ToolSpec, TurningSpec, Weight,
 };
 pub use task::{Condition, Goal, GoalState, Observation, TaskProgress, TaskWatcher, When};
 

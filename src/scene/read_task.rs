@@ -63,9 +63,6 @@ fn read_goal(table: &Table<'_>, bodies: &[&str]) -> Option<Goal> {
     let for_s = table.quantity("for", Dimension::Time).not_negative().at_most(TIME_MAX_S).or(0.0);
     let condition = condition?;
     let when = when.unwrap_or_else(|| condition.usual());
-    if when == When::Always && table.contains("for") {
-        table.warn("for", "`for` has no effect: the goal must hold always", "remove it, or write when = \"once\"");
-    }
     Some(Goal { name: Name::new(&name?), condition, when, for_s })
 }
 

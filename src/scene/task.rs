@@ -134,7 +134,7 @@ pub struct Goal {
     pub condition: Condition,
     /// When.
     pub when: When,
-    /// For how long without a break, s.
+    /// For how long without a break, s; of what must always be true, for how long it may be false.
     pub for_s: f64,
 }
 
@@ -184,7 +184,7 @@ pub struct TaskProgress {
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     goal: Goal,
-    /// Since when the condition has been true without a break.
+    /// Since when the condition has been true without a break, or false where it must always be true.
     since_s: Option<f64>,
     state: GoalState,
     /// For what is screwed.
@@ -264,11 +264,13 @@ impl TaskWatcher {
                 }
                 condition => self.holds(&condition, seen),
             };
-            let since_s = holds.then(|| since_s.unwrap_or(seen.time_s));
+            // Of what must always be true, how long it has not been.
+            let counts = holds != (goal.when == When::Always);
+            let since_s = counts.then(|| since_s.unwrap_or(seen.time_s));
             let long_enough = since_s.is_some_and(|since| seen.time_s - since >= goal.for_s);
             let state = match (goal.when, state) {
                 (_, GoalState::Lost) => GoalState::Lost,
-                (When::Always, _) if !holds => GoalState::Lost,
+                (When::Always, _) if !holds && long_enough => GoalState::Lost,
                 (When::Always, _) | (When::Once, GoalState::Met) => GoalState::Met,
                 _ if long_enough => GoalState::Met,
                 _ => GoalState::Open,
