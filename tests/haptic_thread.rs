@@ -123,9 +123,12 @@ fn setup(change: impl FnOnce(&mut HapticSetup), mischief: impl FnOnce(&mut Hand)
     (setup, ends)
 }
 
-/// Publishes a wall `count` times at the rate of the scene.
-fn publish(mut snapshots: LatestWriter<MechanismSnapshot>, count: u64) {
-    for sequence in 1..=count {
+/// Publishes a wall at the rate of the scene until `enough`.
+fn publish(mut snapshots: LatestWriter<MechanismSnapshot>, enough: &AtomicBool) {
+    for sequence in 1.. {
+        if enough.load(Ordering::SeqCst) {
+            break;
+        }
         wall(sequence, SystemClock.now(), 0.0, snapshots.buffer());
         snapshots.publish_in_place();
         std::thread::sleep(Duration::from_secs_f64(STEP_S));
@@ -136,7 +139,7 @@ fn publish(mut snapshots: LatestWriter<MechanismSnapshot>, count: u64) {
 fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !condition() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
+        assert!(begin.elapsed() < Duration::from_secs(120), "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -190,8 +193,9 @@ fn a_stop_ramps_the_force_down_and_silences_the_device() {
     let (setup, mut ends) = setup(|_| (), |_| ());
     let full_ramp = setup.model.policy.ramp_s;
     let thread = HapticThread::spawn(setup).expect("nothing was asked for");
-    let snapshots = ends.snapshots;
-    let simulation = std::thread::spawn(move || publish(snapshots, 120));
+    let (snapshots, enough) = (ends.snapshots, Arc::new(AtomicBool::new(false)));
+    let until = Arc::clone(&enough);
+    let simulation = std::thread::spawn(move || publish(snapshots, &until));
     ends.desk.enable();
     let seen = Arc::clone(&ends.seen);
     wait_for("full force", || seen.force_n() > 0.95 * STIFFNESS * DEPTH);
@@ -204,6 +208,7 @@ fn a_stop_ramps_the_force_down_and_silences_the_device() {
     // The ramp takes a tenth of the one that let the force in.
     let ramping = records.iter().filter(|r| r.state == State::Disabled && r.gain > 0.0).count() as f64;
     assert!((ramping - 100.0 * full_ramp).abs() <= 2.0, "{ramping} ticks");
+    enough.store(true, Ordering::SeqCst);
     simulation.join().expect("it does not panic");
 }
 
@@ -255,7 +260,9 @@ fn a_panic_in_the_simulation_ends_in_zero_force_while_the_haptic_thread_ticks_on
     for record in records.iter().filter(|r| r.faults.contains(Faults::SNAPSHOT_STALE)) {
         assert!(record.snapshot_age_ns as f64 > hold_s * NS_PER_S as f64);
     }
-    let stale = records.iter().position(|r| r.faults.contains(Faults::SNAPSHOT_STALE)).expect("it went stale");
+    // A busy machine may have kept the simulation waiting before it died: the last time counts, which has no end.
+    let alive = records.iter().rposition(|r| !r.faults.contains(Faults::SNAPSHOT_STALE)).expect("it was alive");
+    let stale = alive + 1;
     let fade_ticks = (policy.fade_s * 1000.0).round() as usize;
     assert!(records[stale + fade_ticks..].iter().all(|r| r.force.force.norm() == 0.0));
 }

@@ -36,6 +36,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
             rotation_locked: true,
             start,
         }],
+        needle: None,
         materials: vec![Material { name: "wood".into(), friction: 0.3, restitution: 0.0 }],
         gravity: Vec3::new(0.0, 0.0, -9.81),
         rate_hz: 60.0,

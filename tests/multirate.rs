@@ -80,6 +80,7 @@ impl Rig {
                 rotation_locked: true,
                 start: haptic.tool.start,
             }],
+            needle: None,
             materials: vec![Material { name: "wood".into(), friction: FRICTION, restitution: 0.0 }],
             gravity: Vec3::new(0.0, 0.0, -G),
             rate_hz,

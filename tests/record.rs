@@ -270,19 +270,64 @@ fn after_the_disk_was_full(output: &Output, path: &Path) {
     println!("{} ticks were written before the disk was full", found.len());
 }
 
+/// Every shipped scene: the simple ones to their end, the others for as long as a test may take.
 #[test]
 fn a_recording_in_virtual_time_runs_again_bit_for_bit() {
     let scratch = Scratch::new("replay");
-    for scene in ["virtual_wall", "box_on_table", "peg_primitive"] {
+    for scene in hapticd::scene::shipped_names() {
         let path = scratch.file(&format!("{scene}.mcap"));
-        let recorded = demo(scene, &path, &["--skill", "novice", "--seed", "3"]);
+        let whole = ["virtual_wall", "box_on_table", "peg_primitive"].contains(&scene);
+        let seconds: &[&str] = if whole { &[] } else { &["--seconds", "2"] };
+        let recorded = demo(scene, &path, &[&["--skill", "novice", "--seed", "3"], seconds].concat());
         let summary: serde_json::Value = serde_json::from_slice(&recorded.stdout).expect("one object");
         let output = hapticd(&["replay", path.to_str().expect("letters")]);
         let said = text(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
-        let wanted = format!("{} ticks run again: every bit the same", summary["ticks"]);
+        let second = scratch.file(&format!("{scene}-second.mcap"));
+        let both =
+            if second.exists() { format!(" and {} of the second hand", summary["ticks"]) } else { String::new() };
+        let wanted = format!("{} ticks{both} run again: every bit the same", summary["ticks"]);
         assert!(said.contains(&wanted), "{scene}: {said}");
+        if second.exists() {
+            fs::remove_file(&second).expect("it is there");
+            let alone = hapticd(&["replay", path.to_str().expect("letters")]);
+            assert!(text(&alone.stderr).contains("one hand of a scene for two"), "{}", text(&alone.stderr));
+        }
     }
+}
+
+/// On real threads two loops meet one simulation; a bit changed in the second hand's recording is noticed too.
+#[test]
+fn a_recording_of_two_hands_on_real_threads_runs_again_bit_for_bit() {
+    let scratch = Scratch::new("hands");
+    let path = scratch.file("two.mcap");
+    let (name, second) = (path.to_str().expect("letters"), scratch.file("two-second.mcap"));
+    let recorded = hapticd(&["demo", "two_hands", "--headless", "--seconds", "3", "--json", "--record", name]);
+    assert!(matches!(recorded.status.code(), Some(0 | 1)), "{}", text(&recorded.stderr));
+    let whole =
+        |path: &Path| !Reader::open(path).expect("a recording").any(|entry| matches!(entry, Ok(Entry::Lost(_))));
+    assert!(whole(&path) && whole(&second), "the disk did not keep up; nothing can be told from that");
+    let counts = [ticks(&path).len(), ticks(&second).len()];
+    let output = hapticd(&["replay", name]);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    println!("{said}");
+    let wanted = format!("{} ticks and {} of the second hand run again: every bit the same", counts[0], counts[1]);
+    assert!(output.status.code() == Some(0) && said.contains(&wanted), "{said}");
+    let mut changed = ticks(&second);
+    let from = Reader::open(&second).expect("a recording").provenance().clone();
+    let x = &mut changed[900].force.force.x;
+    *x = f64::from_bits(x.to_bits() ^ 1);
+    let orders: Vec<_> = Reader::open(&second)
+        .expect("a recording")
+        .filter_map(|entry| if let Ok(Entry::Order(tick, order)) = entry { Some((tick, *order)) } else { None })
+        .collect();
+    let mut again = Recorder::create(&second, from, Vec::new()).expect("it starts").waiting();
+    again.orders(orders);
+    again.ticks(&changed);
+    again.stop().expect("it is written");
+    let output = hapticd(&["replay", name]);
+    let said = text(&output.stdout);
+    assert!(output.status.code() == Some(1) && said.contains("tick 901 of the second hand"), "{said}");
 }
 
 /// On real threads it is the machine that decides which step meets which tick; busy or not, the recording has it all.

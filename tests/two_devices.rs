@@ -13,7 +13,7 @@ use played::{Played, now};
 use station::Station;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// For how long each of the two presses, s.
 const PRESS_S: f64 = 1.0;
 

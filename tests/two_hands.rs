@@ -80,6 +80,7 @@ impl Rig {
         let sim_model = SimModel {
             bodies,
             tools: hands.iter().map(tool).collect(),
+            needle: None,
             materials: vec![Material { name: "rubber".into(), friction: 0.8, restitution: 0.0 }],
             gravity: Vec3::new(0.0, 0.0, -G),
             rate_hz,

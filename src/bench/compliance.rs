@@ -3,10 +3,10 @@
 //! Thread: main, and the worker of the asynchronous body.
 //!
 //! Least fill and contact nodes last, each beside one solve for each row with the same factor, the two taking turns;
-//! both results must agree. Then the factor of an earlier step, turned along: what the step costs with it, and how far
-//! `W` is off.
+//! both results must agree. Times of the processor. Then the factor of an earlier step, turned along: what the step
+//! costs with it by the clock, waiting included, and how far `W` is off.
 
-use super::fem_rig::{MATERIAL, STEP_S, bar, contacts, failed, model};
+use super::fem_rig::{MATERIAL, STEP_S, Stopwatch, bar, contacts, failed, model};
 use super::{BenchError, Options, Record, Report, Summary};
 use crate::fem::{AsyncBody, AsyncSpec, Compliance, CorotationalBody, FemModel, Rows};
 use crate::geometry::tet::TetMesh;
@@ -54,15 +54,15 @@ fn exact(
     let (mut own_ms, mut peer_ms, mut factor_ms) = (Vec::new(), Vec::new(), Vec::new());
     let began = Instant::now();
     while own_ms.len() < 10 || began.elapsed().as_secs_f64() < options.seconds {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         body.prepare(&none, STEP_S).map_err(failed)?;
-        factor_ms.push(ms(start));
-        let start = Instant::now();
+        factor_ms.push(start.us() * 1e-3);
+        let start = Stopwatch::start();
         body.compliance(&rows, &mut work, &mut ours).map_err(failed)?;
-        own_ms.push(ms(start));
-        let start = Instant::now();
+        own_ms.push(start.us() * 1e-3);
+        let start = Stopwatch::start();
         by_rows(&mut body, &rows, &mut peer)?;
-        peer_ms.push(ms(start));
+        peer_ms.push(start.us() * 1e-3);
         body.finish();
     }
     let name = format!("{order}/{count}-rows");

@@ -4,8 +4,9 @@
 //!
 //! Corotational bars of about 440, 1,000 and 1,600 nodes, free and with 150 and 450 rows of contact with friction;
 //! linear bodies with a constant matrix, which is factored once. The free step is split into what it consists of.
+//! Times are of the processor.
 
-use super::fem_rig::{PressedBar, STEP_S, StepTimes, bar, contacts, failed, model};
+use super::fem_rig::{PressedBar, STEP_S, StepTimes, Stopwatch, bar, contacts, failed, model};
 use super::{BenchError, Options, Record, Report, Summary};
 use crate::fem::ElasticBody;
 use crate::math::Vec3;
@@ -75,9 +76,9 @@ fn linear(options: &Options, report: &mut Report) -> Result<(), BenchError> {
             let mut us = Vec::new();
             let began = Instant::now();
             while us.len() < 100 || began.elapsed().as_secs_f64() < options.seconds {
-                let start = Instant::now();
+                let start = Stopwatch::start();
                 body.step(&none, STEP_S).map_err(failed)?;
-                us.push(start.elapsed().as_secs_f64() * 1e6);
+                us.push(start.us());
             }
             if let Some(summary) = Summary::of(&us) {
                 report.put_summary(SUITE, &format!("{name}/{label}"), "us", &summary)?;

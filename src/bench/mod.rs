@@ -14,6 +14,8 @@ pub mod fem;
 mod fem_rig;
 pub mod jitter;
 mod load;
+pub mod needle;
+pub mod needle_rig;
 pub mod passivity;
 pub mod plot;
 mod record;
@@ -168,6 +170,11 @@ pub const SUITES: &[Suite] = &[
         name: "snap",
         about: "a snap connector pushed together: force, click, shorter steps, finer meshes, few motions beside the whole body",
         run: snap::run,
+    },
+    Suite {
+        name: "needle",
+        about: "a needle into a phantom and a liver: force over depth, refinement, time of steps and ticks",
+        run: needle::run,
     },
     Suite {
         name: "telemetry",

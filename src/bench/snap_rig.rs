@@ -3,7 +3,7 @@
 //! Thread: main (cold).
 
 use super::BenchError;
-use super::fem_rig::failed;
+use super::fem_rig::{Stopwatch, failed};
 use crate::fem::{FemModel, FemSpec, Keep, Mass, Material, Modes, Ordering, Rayleigh, ReduceSpec, ReducedModel};
 use crate::geometry::Shape;
 use crate::geometry::snap::{Detail, HELD, SnapKind, SnapSpec, TOUCHING};
@@ -11,7 +11,6 @@ use crate::math::{Pose, Vec3};
 use crate::mechanism::solver::Settings;
 use crate::sim::{ElasticModel, ElasticState, Obstacle, Stepping};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Friction of all three connectors.
 pub const FRICTION: f64 = 0.163;
@@ -55,7 +54,7 @@ pub struct Insertion {
     pub force_n: Vec<f64>,
     /// Displacements of the touching nodes after each step, m.
     pub shifts: Vec<Vec<Vec3>>,
-    /// Time of each step, µs.
+    /// Time of each step, µs of the processor.
     pub step_us: Vec<f64>,
     /// Most that a node was inside the plug, m.
     pub penetration_m: f64,
@@ -111,14 +110,15 @@ impl SnapRig {
         Ok(Self { spec, fem: Arc::new(fem), touching: group(TOUCHING), plug })
     }
 
-    /// Few motions: `shared` of the whole socket and `local` in addition where it is touched.
+    /// Few motions: `shared` of the whole socket and `local` more of its prongs.
     ///
     /// # Errors
     /// When it cannot be reduced.
     pub fn reduced(&self, shared: usize, local: usize) -> Result<Arc<ReducedModel>, BenchError> {
         let spec = ReduceSpec {
             touching: &self.touching,
-            rings: 0,
+            push: Vec3::new(1.0, FRICTION, 1.0),
+            rings: 3,
             shared: Keep::Count(shared),
             local: Keep::Count(local),
             least_ratio: 1.0,
@@ -157,9 +157,9 @@ impl SnapRig {
         let (mut done, mut tip) = (Insertion::default(), from);
         for k in 1..=count {
             let before = std::mem::replace(&mut tip, (from - speed * step_s * k as f64).max(to));
-            let start = Instant::now();
+            let start = Stopwatch::start();
             self.step(&mut body, [before, tip], step_s);
-            done.step_us.push(start.elapsed().as_secs_f64() * 1e6);
+            done.step_us.push(start.us());
             done.tip_m.push(tip);
             done.force_n.push(-body.pressed().z);
             done.shifts.push(body.shift().to_vec());

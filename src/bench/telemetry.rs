@@ -28,34 +28,53 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
     let turn_s = (options.seconds / f64::from(options.rounds)).max(1.0);
     let (mut alone, mut watched) = (Vec::new(), Vec::new());
-    let (mut taken, mut lost) = (0, 0.0);
     for round in 0..options.rounds {
         // Who begins takes turns too.
         for with_viewers in [round % 2 == 0, round % 2 != 0] {
             let turn = turn(turn_s, if with_viewers { VIEWERS } else { 0 })?;
-            if with_viewers { &mut watched } else { &mut alone }.push(turn.lateness_us);
-            taken += turn.bytes;
-            lost += turn.unsent;
+            if with_viewers { &mut watched } else { &mut alone }.push(turn);
         }
     }
-    let (alone, watched) = (median(&mut alone), median(&mut watched));
-    let name = format!("lateness/{VIEWERS}_viewers_and_recording");
-    let figure = Record::new(SUITE, name, "p99.9", watched, "us").versus("nobody_watching", alone, Better::Lower);
-    report.put(figure)?;
-    let megabytes = taken as f64 / 1e6;
-    report.put(Record::new(SUITE, format!("taken/{VIEWERS}_viewers"), "total", megabytes, "MB"))?;
+    let crowd = format!("{VIEWERS}_viewers_and_recording");
+    let against = |name: &str, stat: &'static str, of: fn(&Turn) -> f64| {
+        let (ours, theirs) = (median(&watched, of), median(&alone, of));
+        Record::new(SUITE, format!("{name}/{crowd}"), stat, ours, "us").versus("nobody_watching", theirs, Better::Lower)
+    };
+    report.put(against("lateness", "p99.9", |turn| turn.lateness_us))?;
+    report.put(against("haptic_thread_time_a_tick", "mean", |turn| turn.tick_us))?;
+    // How far turns of the same kind lie apart: what a ratio above is worth.
+    for (name, turns) in [("nobody_watching", &alone), (crowd.as_str(), &watched)] {
+        let spread = most(turns, |turn| turn.lateness_us) / -most(turns, |turn| -turn.lateness_us);
+        report.put(Record::new(SUITE, format!("lateness/{name}"), "max-over-min", spread, "1"))?;
+    }
+    let grown = most(&watched, |turn| turn.grown_kb);
+    report.put(Record::new(SUITE, format!("memory_grown/{crowd}"), "max", grown, "kB"))?;
+    let (taken, lost): (f64, f64) = watched
+        .iter()
+        .map(|turn| (turn.bytes as f64 / 1e6, turn.unsent))
+        .fold((0.0, 0.0), |sum, turn| (sum.0 + turn.0, sum.1 + turn.1));
+    report.put(Record::new(SUITE, format!("taken/{VIEWERS}_viewers"), "total", taken, "MB"))?;
     report.put(Record::new(SUITE, format!("lost_packets/{VIEWERS}_viewers"), "count", lost, "1"))?;
     Ok(())
 }
 
-fn median(values: &mut [f64]) -> f64 {
+fn median(turns: &[Turn], of: fn(&Turn) -> f64) -> f64 {
+    let mut values: Vec<f64> = turns.iter().map(of).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn most(turns: &[Turn], of: fn(&Turn) -> f64) -> f64 {
+    turns.iter().map(of).fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// What one daemon did.
 struct Turn {
     lateness_us: f64,
+    /// Time of a processor that the haptic thread took for a tick, on average.
+    tick_us: f64,
+    /// Memory it took more at the end than half-way.
+    grown_kb: f64,
     bytes: u64,
     unsent: f64,
 }
@@ -71,14 +90,21 @@ fn turn(seconds: f64, viewers: usize) -> Result<Turn, BenchError> {
     if viewers > 0 {
         daemon.order("/hapticd/record/start", "/hapticd/done")?;
     }
-    std::thread::sleep(Duration::from_secs_f64(seconds));
+    let before = (daemon.haptic_ns()?, daemon.figure("hapticd_ticks_total")?);
+    std::thread::sleep(Duration::from_secs_f64(0.5 * seconds));
+    let half_way_kb = daemon.resident_kb()?;
+    std::thread::sleep(Duration::from_secs_f64(0.5 * seconds));
+    let grown_kb = daemon.resident_kb()? - half_way_kb;
+    let after = (daemon.haptic_ns()?, daemon.figure("hapticd_ticks_total")?);
+    let tick_us = 1e-3 * (after.0 - before.0) / (after.1 - before.1);
     let status = daemon.order("/hapticd/status", "/hapticd/status.reply")?;
     let Some(OscType::Float(lateness_us)) = status.get(5) else { return Err(failed("the status has no lateness")) };
-    let (unsent, bytes) = (daemon.unsent()?, crowd.bytes.load(Ordering::Relaxed));
+    let unsent = daemon.figure("hapticd_osc_messages_total{outcome=\"unsent\"}")?;
+    let bytes = crowd.bytes.load(Ordering::Relaxed);
     if viewers > 0 && bytes == 0 {
         return Err(failed("the viewers were sent nothing"));
     }
-    Ok(Turn { lateness_us: f64::from(*lateness_us), bytes, unsent })
+    Ok(Turn { lateness_us: f64::from(*lateness_us), tick_us, grown_kb, bytes, unsent })
 }
 
 /// A daemon on free ports with a directory of its own; both end with it.
@@ -138,14 +164,34 @@ impl Daemon {
         Err(failed(format!("the daemon did not answer {address}")))
     }
 
-    /// Packets that could not be sent, by its own count.
-    fn unsent(&self) -> Result<f64, BenchError> {
+    /// Time of a processor that its haptic thread has taken, ns.
+    fn haptic_ns(&self) -> Result<f64, BenchError> {
+        for task in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))?.flatten() {
+            if std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.trim() == "haptic") {
+                let text = std::fs::read_to_string(task.path().join("schedstat"))?;
+                let first = text.split_whitespace().next().and_then(|number| number.parse().ok());
+                return first.ok_or_else(|| failed("the kernel does not count the time of threads"));
+            }
+        }
+        Err(failed("the daemon has no haptic thread"))
+    }
+
+    /// Memory of the daemon in RAM, kB.
+    fn resident_kb(&self) -> Result<f64, BenchError> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        number.ok_or_else(|| failed("the kernel does not count memory"))
+    }
+
+    /// A figure of its metrics.
+    fn figure(&self, name: &str) -> Result<f64, BenchError> {
         let mut stream = TcpStream::connect(self.query)?;
         write!(stream, "GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.query)?;
         let mut page = String::new();
         stream.read_to_string(&mut page)?;
-        let line = page.lines().find_map(|line| line.strip_prefix("hapticd_osc_messages_total{outcome=\"unsent\"} "));
-        line.and_then(|number| number.parse().ok()).ok_or_else(|| failed("the figures do not say what was not sent"))
+        let line = page.lines().find_map(|line| line.strip_prefix(name).and_then(|rest| rest.strip_prefix(' ')));
+        line.and_then(|number| number.parse().ok()).ok_or_else(|| failed(format!("the daemon has no figure {name}")))
     }
 }
 

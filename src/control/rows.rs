@@ -451,7 +451,7 @@ pub static ENTRIES: &[Entry] = &[
         "/hapticd/stream/path",
         Stream::Path,
         &[STAMP[0], STAMP[1], STAMP[2], blob("points")],
-        "Path of a needle from its entry to its tip, as little-endian single-precision numbers, three (m) for each of its \
+        "The needle from its hub to its tip, as little-endian single-precision numbers, three (m) for each of its \
          points; empty while there is none. With the frames of the stream `skin`.",
     ),
     sent("/hapticd/event/state", Kind::Event, &[text("state")], "The operating state changed."),

@@ -29,6 +29,8 @@ use std::time::Duration;
 
 /// The hand goes on for this long after the last phase, s, so that goals of the end can settle.
 const AFTERMATH_S: f64 = 0.5;
+/// Ticks between two looks at the contacts in virtual time: sixty a second, as the haptic thread shows them.
+const TOUCHES_EVERY: u64 = 16;
 /// What was asked for.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
@@ -309,6 +311,7 @@ impl Watch {
     /// Takes one tick in.
     fn tick(&mut self, record: &TickRecord, view: &SceneView, time_s: f64) {
         self.tally.add(record);
+        self.tally.see(view);
         self.progress = self.watcher.observe(&Observation {
             time_s,
             tool: record.pose_world_tool,
@@ -428,6 +431,10 @@ fn lockstep(stage: &Stage, voice: &mut Voice, tapes: &mut [Tape], stop: &AtomicB
         }
         let lead = tapes.first_mut();
         lead.into_iter().for_each(|tape| tape.tick(&record));
+        if record.index.is_multiple_of(TOUCHES_EVERY) {
+            let stations = std::iter::once(&rig.first).chain(&rig.second);
+            tapes.iter_mut().zip(stations).for_each(|(tape, station)| tape.touches(&station.touches()));
+        }
         show(tapes, &rig.sim.view, &reports);
         if watch.operators(&reports, time_s, voice, stage) {
             break;
@@ -517,8 +524,10 @@ fn live(
 
 /// Records what the simulation and the first hand depended on: with it a run can be repeated.
 fn note(tapes: &mut [Tape], steps: &mut RingReader<StepInput>, acting: &mut [Acting]) {
-    for (tape, hand) in tapes.iter_mut().zip(acting).take(1) {
-        tape.steps(steps.drain());
+    // Steps are those of both hands; the first has them.
+    tapes.iter_mut().take(1).for_each(|tape| tape.steps(steps.drain()));
+    for (tape, hand) in tapes.iter_mut().zip(acting) {
+        tape.touches(hand.haptic.touches());
         tape.orders(std::mem::take(&mut hand.beginning.answered));
     }
 }

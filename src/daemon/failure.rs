@@ -3,12 +3,12 @@
 //! Thread: main.
 
 use crate::bench::BenchError;
-use crate::collision::ModelError;
 use crate::files::{LoadError, Look, Report};
 use crate::haptic::thread::HapticError;
 use crate::record::{LogError, ReadError, RecordError};
 use crate::scene::OpenError;
 use crate::shared::realtime::RealtimeError;
+use crate::sim::SimError;
 use crate::sim::thread::SimStartError;
 use std::process::ExitCode;
 
@@ -29,7 +29,7 @@ pub enum Failure {
     Usage(String),
     /// The scene cannot be simulated.
     #[error("the scene cannot be simulated: {0}")]
-    Model(#[from] ModelError),
+    Model(#[from] SimError),
     /// The haptic thread.
     #[error(transparent)]
     Haptic(#[from] HapticError),

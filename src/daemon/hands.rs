@@ -5,7 +5,7 @@
 use super::Failure;
 use super::calibrate::keeping;
 use super::run::state_dir;
-use crate::device::driver::{DriverState, HomingGuide};
+use crate::device::driver::{DriverEventKind, DriverState, HomingGuide};
 use crate::device::operator::OperatorReport;
 use crate::device::port::{Link, LinkNews, LinkState, LinkStatus, find, probe, reach};
 use crate::device::{Device, DeviceSpec};
@@ -269,6 +269,9 @@ fn hint(news: &LinkNews) -> Option<String> {
         LinkNews::NotOpened(why) => Some(format!("port     {why}")),
         LinkNews::Unguarded => Some("port     the device's guardian is gone; both are started again".into()),
         LinkNews::Silenced => Some("port     the guardian put the device to zero force".into()),
+        LinkNews::Driver(DriverEventKind::ForeignFirmware) => {
+            Some(format!("port     {}", DriverEventKind::ForeignFirmware.text()))
+        }
         LinkNews::Opened(_) | LinkNews::Driver(_) => None,
     }
 }

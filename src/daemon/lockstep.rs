@@ -6,12 +6,11 @@
 //! At each tick's time: if a simulation step is due, it runs on the tool of the tick before, and its mechanism is there for
 //! this tick. A step that takes time is modelled by `delay_ticks`.
 
-use crate::collision::ModelError;
 use crate::device::{Device, DeviceSpec, HandSample, SafeForce};
-use crate::haptic::{self, Desk, HapticModel, HapticState, OrderLinks, TickRecord, Trip, orders};
+use crate::haptic::{self, Desk, HapticModel, HapticState, OrderLinks, TickRecord, Touches, Trip, orders};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::{Clock, LatestWriter, ManualClock, MonoNs, NS_PER_S, SceneView, Tick, ToolSample};
-use crate::sim::{SimData, SimModel, StepReport, empty_snapshot, step};
+use crate::sim::{SimData, SimError, SimModel, StepReport, empty_snapshot, step};
 
 /// Virtual time starts here, not at zero, so that the age of something that never was is large.
 const ORIGIN: MonoNs = MonoNs(1_000_000_000_000);
@@ -65,6 +64,13 @@ impl<D: Device> Station<D> {
         self.tool = *self.haptic.tool();
         *self.haptic.record()
     }
+
+    /// Where the tool touches the scene.
+    #[must_use]
+    pub fn touches(&self) -> Touches {
+        let record = self.haptic.record();
+        self.haptic.local().touches(&record.pose_world_tool, record.due)
+    }
 }
 
 /// A scene, one hand or two, and a clock that only this driver moves. Two hands tick one after the other at the same time, and
@@ -108,7 +114,7 @@ impl<D: Device> Lockstep<D> {
         sim_model: SimModel,
         device: D,
         view: Option<LatestWriter<SceneView>>,
-    ) -> Result<Self, ModelError> {
+    ) -> Result<Self, SimError> {
         let mut sim = SimData::new(&sim_model)?;
         sim.stamp.at = ORIGIN;
         Ok(Self {

@@ -3,7 +3,7 @@
 //! Thread: window, like a demo's; everything played is in memory.
 //!
 //! The page is sent what it would be sent by a daemon, true at this moment, so that it shows a recording at any speed, standing
-//! still or running, as data that is fresh. Contacts are not in a recording and are not shown.
+//! still or running, as data that is fresh.
 
 use super::replay::rebuild;
 use super::window::{Guest, latched};
@@ -29,12 +29,18 @@ const SPEEDS: (f64, f64) = (0.05, 20.0);
 /// Clients are told the place this often, s.
 const TELL_S: f64 = 0.1;
 
+/// What could be seen, after so many ticks.
+#[derive(Default)]
+struct Seen {
+    views: Vec<(usize, SceneView)>,
+    touches: Vec<(usize, Touches)>,
+}
+
 /// What is played.
 pub(super) struct Film {
     /// Every tick there is.
     ticks: Vec<TickRecord>,
-    /// What could be seen, after so many ticks.
-    views: Vec<(usize, SceneView)>,
+    seen: Seen,
     /// What the operator did, from which tick on.
     phases: Vec<(usize, String)>,
     faults: Vec<(usize, FaultEntry)>,
@@ -51,9 +57,9 @@ impl Film {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mut reader = Reader::open(path)?;
         let from = reader.provenance().clone();
-        let (built, _) = rebuild(&from)?;
+        let (built, ..) = rebuild(&from, None)?;
         let frames: Vec<String> = built.sim.bodies.iter().map(|body| frame_of(&body.name)).collect();
-        let (mut ticks, mut views, mut phases) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ticks, mut seen, mut phases) = (Vec::new(), Seen::default(), Vec::new());
         let mut view = SceneView::empty();
         for body in &built.sim.bodies {
             view.show(body.start);
@@ -68,8 +74,9 @@ impl Film {
                             *place = pose;
                         }
                     }
-                    views.push((ticks.len(), view));
+                    seen.views.push((ticks.len(), view));
                 }
+                Entry::Contacts(now) => seen.touches.push((ticks.len(), *now)),
                 Entry::Event(_, event) if event.get("kind").and_then(Json::as_str) == Some("phase") => {
                     let name = event.get("name").and_then(Json::as_str).unwrap_or_default();
                     phases.push((ticks.len(), name.to_owned()));
@@ -77,7 +84,7 @@ impl Film {
                 _ => {}
             }
         }
-        Self::of(ticks, views, phases, from, &built)
+        Self::of(ticks, seen, phases, from, &built)
     }
 
     /// Of a device log that was led through a scene.
@@ -85,13 +92,13 @@ impl Film {
     /// # Errors
     /// When it has no ticks.
     pub(super) fn of_log(led: Led) -> Result<Self, Failure> {
-        let Led { ticks, views, provenance, built, .. } = led;
-        Self::of(ticks, views, Vec::new(), provenance, &built)
+        let Led { ticks, views, touches, provenance, built, .. } = led;
+        Self::of(ticks, Seen { views, touches }, Vec::new(), provenance, &built)
     }
 
     fn of(
         ticks: Vec<TickRecord>,
-        views: Vec<(usize, SceneView)>,
+        seen: Seen,
         phases: Vec<(usize, String)>,
         from: Provenance,
         built: &Built,
@@ -109,7 +116,7 @@ impl Film {
             }
         }
         let turn = built.mapping.pose_world_device.rotation;
-        Ok(Self { ticks, views, phases, faults, from, turn, portrait })
+        Ok(Self { ticks, seen, phases, faults, from, turn, portrait })
     }
 
     fn seconds(&self, place: usize) -> f64 {
@@ -207,8 +214,11 @@ impl Player {
             self.news.push(News::State(record.state));
         }
         self.newest = record;
-        let seen = self.film.views.partition_point(|(place, _)| *place <= self.place + 1);
-        self.view = seen.checked_sub(1).map_or_else(SceneView::empty, |at| self.film.views[at].1);
+        let seen = self.film.seen.views.partition_point(|(place, _)| *place <= self.place + 1);
+        self.view = seen.checked_sub(1).map_or_else(SceneView::empty, |at| self.film.seen.views[at].1);
+        let touched = self.film.seen.touches.partition_point(|(place, _)| *place <= self.place + 1);
+        self.touches =
+            touched.checked_sub(1).map_or_else(|| Touches::none(MonoNs(0)), |at| self.film.seen.touches[at].1);
         let count = self.film.faults.partition_point(|(place, _)| *place <= self.place);
         if count != self.faults.len() {
             self.faults = self.film.faults[..count].iter().map(|(_, entry)| entry.clone()).collect();

@@ -6,8 +6,9 @@
 //! real threads it also matters at which tick a mechanism arrived and when a solve ran out of time; that is recorded as well,
 //! and [`Rerun`] goes by it. Either way a recording must begin with the first tick: what a tick remembers is not recorded.
 
+use super::cast::second_file;
 use super::player::{Film, Player};
-use super::rerun::{Meetings, Rerun};
+use super::rerun::{Companion, Meetings, Rerun};
 use super::run::open_viewer;
 use super::window::{PORT, serve};
 use super::{Failure, Lockstep, device_log, warn};
@@ -29,6 +30,8 @@ use std::sync::atomic::AtomicBool;
 pub struct Replayed {
     /// Ticks run again.
     pub ticks: u64,
+    /// Ticks of the second hand run again, in a scene for two.
+    pub second_ticks: Option<u64>,
     /// The first that came out otherwise, and what of it.
     pub difference: Option<(u64, String)>,
     /// From this tick on it cannot go on, and why.
@@ -55,7 +58,11 @@ impl Replayed {
             text += &format!("note     from tick {tick} on it cannot be run again: {why}\n");
         }
         text + &match &self.difference {
-            None => format!("result   {} ticks run again: every bit the same\n", self.ticks),
+            None => {
+                let both =
+                    self.second_ticks.map_or_else(String::new, |count| format!(" and {count} of the second hand"));
+                format!("result   {} ticks{both} run again: every bit the same\n", self.ticks)
+            }
             Some((tick, what)) => format!("result   tick {tick} came out otherwise: {what}\n"),
         }
     }
@@ -105,7 +112,7 @@ impl Replayed {
     fn of(from: &Provenance) -> Self {
         let ours = env!("CARGO_PKG_VERSION");
         let other_version = (from.version != ours).then(|| from.version.clone());
-        Self { ticks: 0, difference: None, stopped: None, cut_short: None, other_version }
+        Self { ticks: 0, second_ticks: None, difference: None, stopped: None, cut_short: None, other_version }
     }
 
     /// True when every tick was run again.
@@ -117,21 +124,34 @@ impl Replayed {
 
 /// Either way to run a tick again.
 enum Again {
-    Lockstep(Box<Lockstep<ReplayDevice>>),
+    Lockstep(Box<Lockstep<ReplayDevice>>, Option<Box<Companion>>),
     Threads(Box<Rerun>),
 }
 
 impl Again {
     fn new(path: &Path, from: &Provenance) -> Result<Self, Failure> {
-        let (built, spec) = rebuild(from)?;
+        let (mut built, spec, mut other_spec) = rebuild(from, None)?;
+        let other_file = second_file(path);
+        let mut other = None;
         if built.second.is_some() {
-            return Err(Failure::Usage(format!(
-                "{} is one hand of a scene for two, each recorded in a file of its own; it cannot be run again alone",
-                path.display()
-            )));
+            if !other_file.exists() {
+                return Err(Failure::Usage(format!(
+                    "{} is one hand of a scene for two, each recorded in a file of its own; name that of the first hand, \
+                     and put that of the second beside it: there is no {}",
+                    path.display(),
+                    other_file.display()
+                )));
+            }
+            let companion = Companion::open(&other_file)?;
+            (built, _, other_spec) = rebuild(from, Some(companion.provenance()))?;
+            other = Some(companion);
         }
         if from.timing == Timing::Live {
             let met = Meetings::read(path)?;
+            let other = match other {
+                Some(companion) => Some((other_spec, Meetings::read(&other_file)?, companion)),
+                None => None,
+            };
             if met.is_empty() {
                 return Err(Failure::Usage(format!(
                     "{} has no steps of the simulation in it: it holds ticks around a fault, or was made by a version \
@@ -139,21 +159,57 @@ impl Again {
                     path.display()
                 )));
             }
-            return Ok(Self::Threads(Box::new(Rerun::new(built, &spec, met)?)));
+            return Ok(Self::Threads(Box::new(Rerun::new(built, &spec, met, other)?)));
         }
         let device = ReplayDevice { spec, next: None, sequence: 0 };
         let mut rig = Lockstep::new(built.haptic, built.sim, device, None)?;
         rig.first.desk.enable();
-        Ok(Self::Lockstep(Box::new(rig)))
+        if let Some(hand) = built.second.filter(|_| other.is_some()) {
+            let device = ReplayDevice { spec: other_spec, next: None, sequence: 0 };
+            rig = rig.with_second(hand.haptic, device, None);
+            if let Some(hand) = &mut rig.second {
+                hand.desk.enable();
+            }
+        }
+        Ok(Self::Lockstep(Box::new(rig), other.map(Box::new)))
     }
 
     fn tick(&mut self, recorded: &TickRecord) -> Result<TickRecord, String> {
         match self {
-            Self::Lockstep(rig) => {
+            Self::Lockstep(rig, other) => {
                 rig.first.device.next = Some(*recorded);
-                Ok(rig.beat().record)
+                let expected = other.as_mut().map_or(Ok(None), |other| other.next())?;
+                if let Some(hand) = &mut rig.second {
+                    hand.device.next = expected;
+                }
+                let beat = rig.beat();
+                if let (Some(other), Some(expected), Some(record)) = (other, expected, beat.second) {
+                    other.judge(&expected, &record);
+                }
+                Ok(beat.record)
             }
             Self::Threads(rerun) => rerun.tick(recorded),
+        }
+    }
+
+    /// Runs what is left of the second hand, if there is one.
+    fn finish(&mut self) -> Result<(), String> {
+        match self {
+            Self::Lockstep(..) => Ok(()),
+            Self::Threads(rerun) => rerun.finish(),
+        }
+    }
+
+    /// What came out otherwise in the second hand, if something did.
+    fn difference(&self) -> Option<String> {
+        self.companion().and_then(|other| other.difference.clone())
+    }
+
+    /// The recording of the second hand, as far as it has come.
+    fn companion(&self) -> Option<&Companion> {
+        match self {
+            Self::Lockstep(_, other) => other.as_deref(),
+            Self::Threads(rerun) => rerun.companion(),
         }
     }
 }
@@ -250,31 +306,47 @@ fn compare(path: &Path) -> Result<Replayed, Failure> {
         };
         let record = match outcome {
             Ok(record) => record,
+            // It does not go on after a difference in the other hand either.
             Err(why) => {
-                done.stopped = Some((done.ticks + 1, why));
+                let next = done.ticks + 1;
+                match again.difference() {
+                    Some(what) => done.difference = Some((next, what)),
+                    None => done.stopped = Some((next, why)),
+                }
                 return Ok(done);
             }
         };
         done.ticks += 1;
-        if let Some(what) = record::difference(&recorded, &record) {
+        if let Some(what) = record::difference(&recorded, &record).or_else(|| again.difference()) {
             done.difference = Some((recorded.index, what));
             return Ok(done);
         }
     }
+    if let Err(why) = again.finish() {
+        done.stopped = Some((done.ticks + 1, why));
+    }
+    done.second_ticks = again.companion().map(|other| other.ticks);
+    done.difference = again.difference().map(|what| (done.ticks, what));
     done.cut_short = reader.cut_short().map(String::from);
     Ok(done)
 }
 
-/// Scene and device from the texts in the recording.
-pub(super) fn rebuild(from: &Provenance) -> Result<(Built, DeviceSpec), Failure> {
+/// Scene and devices from the texts in the recording; the second device is that of the other hand's, where there is one.
+pub(super) fn rebuild(
+    from: &Provenance,
+    other: Option<&Provenance>,
+) -> Result<(Built, DeviceSpec, DeviceSpec), Failure> {
     if from.scene_text.is_empty() || from.device_text.is_empty() {
         return Err(Failure::Usage("scene and device are not in the recording, so it cannot be run again".into()));
     }
     let scene = scene::parse(from.scene_text.as_bytes(), &format!("recorded scene {}", from.scene_name));
     let scene = scene.map_err(LoadError::Invalid)?;
-    let device = device_file::parse(from.device_text.as_bytes(), &format!("recorded device {}", from.device_name));
-    let device = device.map_err(LoadError::Invalid)?;
-    let built = scene::build(&scene.value, &device.value).map_err(Failure::Report)?;
+    let device = |from: &Provenance| {
+        let name = format!("recorded device {}", from.device_name);
+        device_file::parse(from.device_text.as_bytes(), &name).map_err(LoadError::Invalid)
+    };
+    let (first, second) = (device(from)?.value, device(other.unwrap_or(from))?.value);
+    let built = scene::build_for_two(&scene.value, &first, &second).map_err(Failure::Report)?;
     warn(&scene.warnings);
-    Ok((built, device.value))
+    Ok((built, first, second))
 }

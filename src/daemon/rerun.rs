@@ -10,7 +10,7 @@ use super::Failure;
 use crate::device::DeviceSpec;
 use crate::haptic::{HapticModel, HapticState, TickRecord, tick};
 use crate::mechanism::MechanismSnapshot;
-use crate::record::{Entry, Reader};
+use crate::record::{self, Entry, Provenance, Reader};
 use crate::scene::Built;
 use crate::shared::{ManualClock, MonoNs, Order, Pacer, StepInput, Tick, ToolSample};
 use crate::sim::{MaterialOrder, SimData, SimModel, empty_snapshot, step};
@@ -69,70 +69,59 @@ fn materials(event: &Value) -> Option<MaterialOrder> {
     Some(order)
 }
 
-/// See the file's head.
-pub(super) struct Rerun {
+/// One hand of the run.
+struct Hand {
     model: HapticModel,
     haptic: HapticState,
-    sim_model: SimModel,
-    sim: SimData,
-    snapshot: Box<MechanismSnapshot>,
     tools: VecDeque<ToolSample>,
-    met: Meetings,
-    clock: ManualClock,
-    period_s: f64,
+    /// The mechanism in use, then those that its ticks have still to take.
+    snapshots: VecDeque<Box<MechanismSnapshot>>,
+    /// Those that no tick needs any more, for their room.
+    spare: Vec<Box<MechanismSnapshot>>,
+    orders: BTreeMap<u64, Vec<Order>>,
 }
 
-impl Rerun {
-    /// At rest, before the first tick.
-    ///
-    /// # Errors
-    /// When the scene makes no sense any more, or looks for contacts on a thread of its own.
-    pub(super) fn new(built: Built, device: &DeviceSpec, met: Meetings) -> Result<Self, Failure> {
-        if built.sim.collision_thread {
-            let text = "the scene looks for contacts on a thread of its own ([collision] thread = true), and when that \
-                        thread answered is not recorded: it cannot be run again bit for bit";
-            return Err(Failure::Usage(text.into()));
+impl Hand {
+    fn new(model: HapticModel, device: &DeviceSpec, orders: BTreeMap<u64, Vec<Order>>) -> Self {
+        Self {
+            tools: VecDeque::from([ToolSample::at_rest(model.tool.start)]),
+            haptic: HapticState::new(&model, device),
+            snapshots: VecDeque::from([empty_snapshot()]),
+            spare: Vec::new(),
+            model,
+            orders,
         }
-        let pacer = Pacer::new(built.haptic.rate_hz, 0, MonoNs(0));
-        let pacer = pacer.map_err(|error| Failure::Usage(error.to_string()))?;
-        let haptic = HapticState::new(&built.haptic, device);
-        Ok(Self {
-            tools: VecDeque::from([ToolSample::at_rest(built.haptic.tool.start)]),
-            haptic,
-            model: built.haptic,
-            sim: SimData::new(&built.sim)?,
-            sim_model: built.sim,
-            snapshot: empty_snapshot(),
-            met,
-            clock: ManualClock::at(MonoNs(0)),
-            period_s: pacer.period_s(),
-        })
     }
 
-    /// Runs a recorded tick again.
-    ///
-    /// # Errors
-    /// What is missing, in words.
-    pub(super) fn tick(&mut self, recorded: &TickRecord) -> Result<TickRecord, String> {
+    /// The tool that a step took at this tick.
+    fn tool(&self, tick: u64) -> Option<ToolSample> {
+        self.tools.iter().rev().find(|tool| tool.stamp.sequence == tick).copied()
+    }
+
+    /// Runs a recorded tick again; the steps before it have been.
+    fn tick(&mut self, recorded: &TickRecord, clock: &mut ManualClock, period_s: f64) -> Result<TickRecord, String> {
         let input = &recorded.input;
-        while self.snapshot.stamp.sequence < input.snapshot {
-            self.step()?;
+        while self.snapshots.front().is_some_and(|first| first.stamp.sequence < input.snapshot) {
+            self.spare.extend(self.snapshots.pop_front());
         }
+        let Some(snapshot) = self.snapshots.front() else {
+            return Err(format!("step {} of the simulation is not in the recording", input.snapshot));
+        };
         if let Some(cause) = input.trip {
             self.haptic.trip(cause);
         }
         if input.retiring {
             self.haptic.retire();
         }
-        for order in self.met.orders.remove(&recorded.index).into_iter().flatten() {
+        for order in self.orders.remove(&recorded.index).into_iter().flatten() {
             self.haptic.order(order);
         }
         self.haptic.carry(input.weight);
-        self.clock.set(recorded.due.plus(recorded.lateness_ns));
-        let mut now = Tick::begin(recorded.index, recorded.due, self.period_s, u64::MAX / 2, &self.clock);
+        clock.set(recorded.due.plus(recorded.lateness_ns));
+        let mut now = Tick::begin(recorded.index, recorded.due, period_s, u64::MAX / 2, clock);
         now.skipped = input.skipped;
         now.most_looks = input.cut_after.unwrap_or(u32::MAX);
-        tick(&self.model, &mut self.haptic, input.sample, &self.snapshot, &mut now);
+        tick(&self.model, &mut self.haptic, input.sample, snapshot, &mut now);
         if input.unheard {
             self.haptic.unheard();
         }
@@ -143,20 +132,171 @@ impl Rerun {
         // How long it took is the machine's affair.
         Ok(TickRecord { compute_ns: recorded.compute_ns, ..*self.haptic.record() })
     }
+}
+
+/// The recording of the second hand, run again beside that of the first.
+pub(super) struct Companion {
+    entries: Reader,
+    /// Ticks run again so far.
+    pub(super) ticks: u64,
+    /// What of the newest came out otherwise, if something did.
+    pub(super) difference: Option<String>,
+}
+
+impl Companion {
+    /// Of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        Ok(Self { entries: Reader::open(path)?, ticks: 0, difference: None })
+    }
+
+    /// Where it comes from.
+    pub(super) fn provenance(&self) -> &Provenance {
+        self.entries.provenance()
+    }
+
+    /// The next tick; nothing at the end, and once something came out otherwise.
+    ///
+    /// # Errors
+    /// What is wrong with the file, or missing in it.
+    pub(super) fn next(&mut self) -> Result<Option<TickRecord>, String> {
+        if self.difference.is_some() {
+            return Ok(None);
+        }
+        for entry in self.entries.by_ref() {
+            match entry.map_err(|error| error.to_string())? {
+                Entry::Tick(tick) if tick.index == self.ticks + 1 => return Ok(Some(*tick)),
+                Entry::Tick(tick) => {
+                    return Err(format!("tick {} of the second hand follows tick {}", tick.index, self.ticks));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Compares a tick with what it was.
+    pub(super) fn judge(&mut self, recorded: &TickRecord, record: &TickRecord) {
+        self.ticks += 1;
+        let what = record::difference(recorded, record);
+        self.difference = what.map(|what| format!("tick {} of the second hand: {what}", recorded.index));
+    }
+}
+
+/// See the file's head.
+pub(super) struct Rerun {
+    first: Hand,
+    second: Option<(Hand, Companion)>,
+    sim_model: SimModel,
+    sim: SimData,
+    steps_made: u64,
+    met: Meetings,
+    clock: ManualClock,
+    period_s: f64,
+}
+
+impl Rerun {
+    /// At rest, before the first tick. In a scene for two the other hand has its device, its orders and its recording.
+    ///
+    /// # Errors
+    /// When the scene makes no sense any more, or looks for contacts on a thread of its own.
+    pub(super) fn new(
+        built: Built,
+        device: &DeviceSpec,
+        mut met: Meetings,
+        other: Option<(DeviceSpec, Meetings, Companion)>,
+    ) -> Result<Self, Failure> {
+        if built.sim.collision_thread {
+            let text = "the scene looks for contacts on a thread of its own ([collision] thread = true), and when that \
+                        thread answered is not recorded: it cannot be run again bit for bit";
+            return Err(Failure::Usage(text.into()));
+        }
+        let pacer = Pacer::new(built.haptic.rate_hz, 0, MonoNs(0));
+        let pacer = pacer.map_err(|error| Failure::Usage(error.to_string()))?;
+        let second = built
+            .second
+            .zip(other)
+            .map(|(hand, (device, met, companion))| (Hand::new(hand.haptic, &device, met.orders), companion));
+        Ok(Self {
+            first: Hand::new(built.haptic, device, std::mem::take(&mut met.orders)),
+            second,
+            sim: SimData::new(&built.sim)?,
+            sim_model: built.sim,
+            steps_made: 0,
+            met,
+            clock: ManualClock::at(MonoNs(0)),
+            period_s: pacer.period_s(),
+        })
+    }
+
+    /// The recording of the second hand, as far as it has come.
+    pub(super) fn companion(&self) -> Option<&Companion> {
+        self.second.as_ref().map(|(_, companion)| companion)
+    }
+
+    /// Runs a recorded tick of the first hand again.
+    ///
+    /// # Errors
+    /// What is missing, in words.
+    pub(super) fn tick(&mut self, recorded: &TickRecord) -> Result<TickRecord, String> {
+        while self.steps_made < recorded.input.snapshot {
+            self.step()?;
+        }
+        self.first.tick(recorded, &mut self.clock, self.period_s)
+    }
+
+    /// Runs what is left of the second hand's recording, when the first has come to its end.
+    ///
+    /// # Errors
+    /// What is missing, in words.
+    pub(super) fn finish(&mut self) -> Result<(), String> {
+        while self.tick_second()? {}
+        Ok(())
+    }
+
+    /// Runs the next tick of the second hand; false when there is none.
+    fn tick_second(&mut self) -> Result<bool, String> {
+        let Some(recorded) = self.second.as_mut().map_or(Ok(None), |(_, companion)| companion.next())? else {
+            return Ok(false);
+        };
+        while self.steps_made < recorded.input.snapshot {
+            self.step()?;
+        }
+        let Some((hand, companion)) = &mut self.second else { return Ok(false) };
+        let record = hand.tick(&recorded, &mut self.clock, self.period_s)?;
+        companion.judge(&recorded, &record);
+        Ok(true)
+    }
 
     /// Runs the next step again.
     fn step(&mut self) -> Result<(), String> {
-        let wanted = self.snapshot.stamp.sequence + 1;
+        let wanted = self.steps_made + 1;
         let next = self.met.steps.pop_front().filter(|next| next.sequence == wanted);
         let next = next.ok_or_else(|| format!("step {wanted} of the simulation is not in the recording"))?;
         if next.materials != self.sim.materials_taken() {
             let order = self.met.materials.get(&next.materials);
             self.sim.take_materials(order.ok_or("the materials it was told to use are not in the recording")?);
         }
-        let tool = self.tools.iter().rev().find(|tool| tool.stamp.sequence == next.tool);
-        let tool = *tool.ok_or_else(|| format!("step {wanted} took the tool of tick {}, which is gone", next.tool))?;
+        let gone = |tick: u64| format!("step {wanted} took the tool of tick {tick}, which is gone");
+        let mut tools = vec![self.first.tool(next.tool).ok_or_else(|| gone(next.tool))?];
+        while self.second.as_ref().is_some_and(|(hand, _)| hand.tool(next.second_tool).is_none()) {
+            if !self.tick_second()? {
+                return Err(format!("tick {} of the second hand is not in its recording", next.second_tool));
+            }
+        }
+        tools.extend(self.second.as_ref().and_then(|(hand, _)| hand.tool(next.second_tool)));
         self.sim.next_ends_at(&self.sim_model, next.began);
-        step(&self.sim_model, &mut self.sim, &[tool], &mut [&mut *self.snapshot]);
+        let mut made: Vec<_> = self.hands().map(|hand| hand.spare.pop().unwrap_or_else(empty_snapshot)).collect();
+        let mut out: Vec<&mut MechanismSnapshot> = made.iter_mut().map(|snapshot| &mut **snapshot).collect();
+        step(&self.sim_model, &mut self.sim, &tools, &mut out);
+        self.steps_made = wanted;
+        self.hands().zip(made).for_each(|(hand, snapshot)| hand.snapshots.push_back(snapshot));
         Ok(())
+    }
+
+    fn hands(&mut self) -> impl Iterator<Item = &mut Hand> {
+        std::iter::once(&mut self.first).chain(self.second.as_mut().map(|(hand, _)| hand))
     }
 }

@@ -6,7 +6,7 @@ use crate::device::port::LinkStatus;
 use crate::haptic::TickRecord;
 use crate::scene::{GoalState, TaskWatcher};
 use crate::shared::lifecycle::State;
-use crate::shared::{DurationFigures, DurationHistogram, Faults, MonoNs};
+use crate::shared::{DurationFigures, DurationHistogram, Faults, MonoNs, SceneView};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -24,6 +24,17 @@ pub struct Tally {
     faulted: bool,
     lateness: DurationHistogram,
     compute: DurationHistogram,
+    needle: Option<NeedleScore>,
+}
+
+/// How a needle did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct NeedleScore {
+    /// Nearest that the tip came to the middle of the target, m; none if it was never in that tissue.
+    nearest_m: Option<f64>,
+    depth_max_m: f64,
+    punctures: u32,
+    forbidden: u32,
 }
 
 impl Tally {
@@ -43,7 +54,21 @@ impl Tally {
             faulted: false,
             lateness: DurationHistogram::new(),
             compute: DurationHistogram::new(),
+            needle: None,
         }
+    }
+
+    /// Takes in what is seen of a needle.
+    pub fn see(&mut self, view: &SceneView) {
+        let Some(needle) = view.needle.filter(|_| view.is_lit()) else { return };
+        let before = self.needle;
+        let nearest = before.and_then(|score| score.nearest_m).into_iter().chain(needle.target_m).reduce(f64::min);
+        self.needle = Some(NeedleScore {
+            nearest_m: nearest,
+            depth_max_m: before.map_or(0.0, |score| score.depth_max_m).max(needle.depth_m),
+            punctures: needle.punctures,
+            forbidden: needle.forbidden,
+        });
     }
 
     /// Takes one tick in.
@@ -69,6 +94,25 @@ impl Tally {
     fn rate_hz(&self) -> f64 {
         let span_s = self.span.map_or(0.0, |(first, last)| last.seconds_after(first));
         if span_s > 0.0 { (self.ticks - 1) as f64 / span_s } else { 0.0 }
+    }
+}
+
+impl NeedleScore {
+    fn to_json(self) -> serde_json::Value {
+        json!({
+            "target_nearest_m": self.nearest_m,
+            "depth_max_m": self.depth_max_m,
+            "punctures": self.punctures,
+            "forbidden": self.forbidden,
+        })
+    }
+
+    fn write(self, out: &mut String) {
+        let _ = write!(out, "needle   {:.1} mm deep, {} punctures", 1e3 * self.depth_max_m, self.punctures);
+        if let Some(nearest) = self.nearest_m {
+            let _ = write!(out, ", {:.1} mm from the target", 1e3 * nearest);
+        }
+        let _ = writeln!(out, ", {} forbidden contacts", self.forbidden);
     }
 }
 
@@ -255,6 +299,7 @@ impl Summary {
         if let (Some(object), Some(more)) = (object.as_object_mut(), more.as_object()) {
             object.extend(more.clone());
             object.extend(link.map(|link| ("link".to_owned(), link)));
+            object.extend(tally.needle.map(|score| ("needle".to_owned(), score.to_json())));
             object.extend(self.second.as_ref().map(|hand| ("second_hand".to_owned(), hand.to_json())));
         }
         object.to_string()
@@ -273,6 +318,9 @@ impl Summary {
             let _ = writeln!(out, "goal     {mark}  {name}");
         }
         self.write_figures(&mut out);
+        if let Some(score) = self.tally.needle {
+            score.write(&mut out);
+        }
         if let Some(hand) = &self.second {
             let (peak, limit, lowest) = (hand.tally.peak_force_n, hand.force_limit_n, hand.tally.energy_min_j);
             let _ = writeln!(out, "second   peak {peak:.2} N (limit {limit:.2}), lowest ledger {lowest:+.1e} J");

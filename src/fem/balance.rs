@@ -21,6 +21,7 @@
 //! one they are those of a body that is pushed slowly, which need far fewer to show a dent.
 
 use super::dense::{Modes, eigen, product};
+use crate::math::Vec3;
 use nalgebra::{DMatrix, DVector};
 
 /// Share of the largest eigenvalue below which a direction of the Gramian is round-off.
@@ -57,16 +58,23 @@ pub(super) struct Gramians {
 }
 
 impl Gramians {
-    /// For unit forces on the unknowns `inputs`, and all displacements as output (`φᵀφ`). Modes with a lower damping
-    /// ratio than `least_ratio` count as having that.
-    pub(super) fn new(modes: &Modes, damping: super::Rayleigh, least_ratio: f64, inputs: &[usize]) -> Self {
+    /// For forces on the unknowns `touched`, as large as `push` along x, y and z, and their displacements as output. Modes
+    /// with a lower damping ratio than `least_ratio` count as having that.
+    pub(super) fn new(
+        modes: &Modes,
+        damping: super::Rayleigh,
+        least_ratio: f64,
+        touched: &[usize],
+        push: &Vec3,
+    ) -> Self {
         let count = modes.squares.len();
         let squares: Vec<f64> = modes.squares.iter().map(|w| w.max(0.0)).collect();
         let rate = |w: f64| (damping.mass_per_s + damping.stiffness_s * w).max(2.0 * least_ratio * w.sqrt());
         let d: Vec<f64> = squares.iter().map(|w| rate(*w)).collect();
-        let picked = DMatrix::from_fn(inputs.len(), count, |i, j| modes.shapes[(inputs[i], j)]);
-        let reach = product(&picked.transpose(), &picked);
-        let show = product(&modes.shapes.transpose(), &modes.shapes);
+        let picked = DMatrix::from_fn(touched.len(), count, |i, j| modes.shapes[(touched[i], j)]);
+        let pushed = DMatrix::from_fn(touched.len(), count, |i, j| push[touched[i] % 3] * picked[(i, j)]);
+        let reach = product(&pushed.transpose(), &pushed);
+        let show = product(&picked.transpose(), &picked);
         let pair = |i: usize, j: usize| {
             let (sum, apart) = (d[i] + d[j], squares[i] - squares[j]);
             (sum, apart * apart + sum * (d[i] * squares[j] + d[j] * squares[i]))
@@ -138,7 +146,7 @@ mod tests {
             // α + β ω² that gives these rates, where there is one; equal modes take any.
             let beta = if w[0] == w[1] { 0.0 } else { (d[1] - d[0]) / (w[1] - w[0]) };
             let damping = super::super::Rayleigh { mass_per_s: d[0] - beta * w[0], stiffness_s: beta };
-            let found = Gramians::new(&modes, damping, 0.0, &[0]);
+            let found = Gramians::new(&modes, damping, 0.0, &[0], &Vec3::repeat(1.0));
             let (control, observe) = (summed(w, d, [0.0, 1.0]), summed(w, d, [1.0, 0.0]));
             assert!((found.control[(0, 1)] / control - 1.0).abs() < 1e-3, "{} {control}", found.control[(0, 1)]);
             assert!((found.observe[(0, 1)] / observe - 1.0).abs() < 1e-3, "{} {observe}", found.observe[(0, 1)]);

@@ -18,6 +18,7 @@ use super::model::{FemError, FemModel};
 use super::pattern::{SparseMatrix, add_vector};
 use super::rotation::nearest_rotation;
 use super::rows::Rows;
+use super::shape::WIDEST;
 use super::{Compliance, Regime};
 use crate::math::{Mat3, Rot, Vec3};
 use std::sync::Arc;
@@ -79,6 +80,11 @@ impl CorotationalBody {
         Ok(())
     }
 
+    /// Puts the body at displacements of its size.
+    pub(super) fn place(&mut self, position: &[f64]) {
+        self.position.copy_from_slice(position);
+    }
+
     /// What does not change.
     #[must_use]
     pub fn model(&self) -> &Arc<FemModel> {
@@ -117,15 +123,17 @@ impl CorotationalBody {
     /// Elastic energy, J, of the place the body is at.
     #[must_use]
     pub fn elastic_energy(&mut self) -> f64 {
-        let model = self.model.clone();
-        self.turn();
+        self.turn(None);
+        let elements = &self.model.elements;
         let mut total = 0.0;
-        for e in 0..model.elements.count() {
-            for p in 0..model.elements.points {
-                let stretch = self.stretch(e, p);
-                let (lambda, mu) = model.elements.lame[e];
+        for e in 0..elements.count() {
+            let u = self.model.at_nodes(e, &self.position);
+            for p in 0..elements.points {
+                let f = elements.displacement_gradient(e, p, &u) + Mat3::identity();
+                let stretch = stretch(&self.rotations[e * elements.points + p], &f);
+                let (lambda, mu) = elements.lame[e];
                 let trace = stretch.trace();
-                total += model.elements.weight_at(e, p) * (mu * stretch.norm_squared() + 0.5 * lambda * trace * trace);
+                total += elements.weight_at(e, p) * (mu * stretch.norm_squared() + 0.5 * lambda * trace * trace);
             }
         }
         total
@@ -140,9 +148,8 @@ impl CorotationalBody {
     /// Elastic forces on the free nodes at the place the body is at, N: minus the slope of [`Self::elastic_energy`].
     #[must_use]
     pub fn elastic_force(&mut self) -> Vec<f64> {
-        self.turn();
         let mut force = vec![0.0; self.model.size()];
-        self.subtract_force(&mut force);
+        self.turn(Some(&mut force));
         force
     }
 
@@ -160,20 +167,32 @@ impl CorotationalBody {
         Ok(())
     }
 
-    /// The first half of [`Self::prepare`]: everything but the factor and the solve.
-    pub(super) fn assemble(&mut self, force: &[f64], step_s: f64) -> Result<(), FemError> {
+    /// Rotations, and into `right` what is not in balance: `force`, gravity, and the elastic forces.
+    pub(super) fn unbalance(&mut self, force: &[f64]) -> Result<(), FemError> {
         self.check_size(force)?;
-        if !(step_s > 0.0 && step_s.is_finite()) {
-            return Err(FemError::BadStep);
-        }
-        self.step_s = step_s;
-        self.turn();
         for ((sum, force), gravity) in self.right.iter_mut().zip(force).zip(&self.gravity) {
             *sum = force + gravity;
         }
         let mut right = std::mem::take(&mut self.right);
-        self.subtract_force(&mut right);
+        self.turn(Some(&mut right));
         self.right = right;
+        Ok(())
+    }
+
+    /// The first half of [`Self::prepare`]: everything but the factor and the solve.
+    pub(super) fn assemble(&mut self, force: &[f64], step_s: f64) -> Result<(), FemError> {
+        if !(step_s > 0.0 && step_s.is_finite()) {
+            return Err(FemError::BadStep);
+        }
+        self.unbalance(force)?;
+        self.step_s = step_s;
+        self.assemble_matrix();
+        Ok(())
+    }
+
+    /// The matrix of a step for the rotations as they are; what moves goes into `right`.
+    pub(super) fn assemble_matrix(&mut self) {
+        let step_s = self.step_s;
         let model = self.model.clone();
         model.assemble_stiffness(&self.rotations, &mut self.stiffness);
         let damping = model.damping;
@@ -185,7 +204,6 @@ impl CorotationalBody {
             Regime::QuasiStatic => (0.0, step_s),
         };
         self.matrix.combine(inertial, model.mass(), elastic, &self.stiffness);
-        Ok(())
     }
 
     /// Compliance `W = h · H A⁻¹ Hᵀ` of rows in the step under way, m/N, row-major.
@@ -252,46 +270,36 @@ impl CorotationalBody {
         if slice.len() == self.model.size() { Ok(()) } else { Err(FemError::SizeMismatch) }
     }
 
-    fn deformation(&self, element: usize, point: usize) -> Mat3 {
-        let u = self.model.at_nodes(element, &self.position);
-        self.model.elements.displacement_gradient(element, point, &u) + Mat3::identity()
-    }
-
-    /// Finds the rotation of every point.
-    fn turn(&mut self) {
-        let points = self.model.elements.points;
-        for e in 0..self.model.elements.count() {
-            for p in 0..points {
-                let f = self.deformation(e, p);
-                let k = e * points + p;
+    /// Finds the rotation of every point, and takes the elastic forces off `force`: `force ← force − f(q)`.
+    fn turn(&mut self, mut force: Option<&mut [f64]>) {
+        let model = &*self.model;
+        let elements = &model.elements;
+        for e in 0..elements.count() {
+            let u = model.at_nodes(e, &self.position);
+            let mut pulls = [Vec3::zeros(); WIDEST];
+            for p in 0..elements.points {
+                let k = e * elements.points + p;
+                let f = elements.displacement_gradient(e, p, &u) + Mat3::identity();
                 self.quaternions[k] = nearest_rotation(&f, &self.quaternions[k]);
                 self.rotations[k] = *self.quaternions[k].to_rotation_matrix().matrix();
-            }
-        }
-    }
-
-    /// `S − 1` at a point.
-    fn stretch(&self, element: usize, point: usize) -> Mat3 {
-        let k = element * self.model.elements.points + point;
-        let s = self.rotations[k].tr_mul(&self.deformation(element, point));
-        (s + s.transpose()) * 0.5 - Mat3::identity()
-    }
-
-    /// `y ← y − f(q)` with the rotations as they are.
-    fn subtract_force(&self, y: &mut [f64]) {
-        let elements = &self.model.elements;
-        for e in 0..elements.count() {
-            for p in 0..elements.points {
-                let stretch = self.stretch(e, p);
+                let stretch = stretch(&self.rotations[k], &f);
                 let (lambda, mu) = elements.lame[e];
                 let stress = stretch * (2.0 * mu) + Mat3::identity() * (lambda * stretch.trace());
-                let pulled = self.rotations[e * elements.points + p] * stress * elements.weight_at(e, p);
-                for (node, g) in elements.nodes_of(e).iter().zip(elements.gradients_at(e, p)) {
-                    if let Some(place) = self.model.place_of(*node) {
-                        add_vector(y, place, &-(pulled * g));
-                    }
+                let pulled = self.rotations[k] * stress * elements.weight_at(e, p);
+                pulls.iter_mut().zip(elements.gradients_at(e, p)).for_each(|(pull, g)| *pull -= pulled * g);
+            }
+            let Some(force) = force.as_deref_mut() else { continue };
+            for (node, pull) in elements.nodes_of(e).iter().zip(&pulls) {
+                if let Some(place) = model.place_of(*node) {
+                    add_vector(force, place, pull);
                 }
             }
         }
     }
+}
+
+/// `S − 1` of a deformation with this rotation.
+fn stretch(rotation: &Mat3, deformation: &Mat3) -> Mat3 {
+    let s = rotation.tr_mul(deformation);
+    (s + s.transpose()) * 0.5 - Mat3::identity()
 }

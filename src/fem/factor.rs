@@ -105,6 +105,19 @@ impl Symbolic {
         Ok(Self { lower, factor, supernode_of, parent, scratch })
     }
 
+    /// About how many multiplications a factor takes.
+    pub(super) fn work(&self) -> f64 {
+        let of = |s: usize| {
+            let (width, below) = (self.width(s) as f64, self.factor.supernode(s).pattern().len() as f64);
+            width * width * width / 6.0 + 0.5 * width * below * (width + below)
+        };
+        (0..self.parent.len()).map(of).sum()
+    }
+
+    fn width(&self, s: usize) -> usize {
+        (self.factor.supernode_end()[s] - self.factor.supernode_begin()[s]) as usize
+    }
+
     /// Number of numbers in the factor.
     pub(super) fn stored(&self) -> usize {
         self.factor.len_val()
@@ -145,9 +158,17 @@ impl Factor {
             Default::default(),
         );
         done.map_err(|_| FactorError::NotPositive)?;
-        // A NaN passes every comparison of the factorisation; the last pivot has seen them all.
-        self.ready = self.values.iter().all(|x| x.is_finite());
+        // A NaN passes every comparison of the factorisation, but spoils the pivot of its row.
+        self.ready = self.pivots_are_finite();
         if self.ready { Ok(()) } else { Err(FactorError::NotPositive) }
+    }
+
+    fn pivots_are_finite(&self) -> bool {
+        let factor = supernodal::SupernodalLltRef::new(&self.symbolic.factor, &self.values);
+        (0..self.symbolic.parent.len()).all(|s| {
+            let values = factor.supernode(s).val();
+            (0..values.ncols()).all(|k| values[(k, k)].is_finite())
+        })
     }
 
     /// True when there is something to solve with.

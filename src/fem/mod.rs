@@ -17,7 +17,11 @@
 //! [`AsyncBody`] is a corotational body that uses the factor of an earlier step, made on another thread
 //! (`asynchronous`, `warp`).
 //!
+//! [`TissueBody`] is one that goes from rest to rest with such a factor, as tissue under a needle does (`tissue`).
+//!
 //! [`ReducedBody`] is a linear body cut into segments of few motions (seed 000 §III; `segment`, `balance`, `reduced`).
+//!
+//! [`BeamBody`] is a needle: a clamped chain of beam elements with large rotations, without time (`beam`).
 //!
 //! [`StaticAnswer`] is how a held body answers once it has come to rest: what the haptic thread solves with. [`StaticBody`] is
 //! the whole of it at rest, and [`FemSkin`] what is drawn of it.
@@ -28,6 +32,7 @@
 mod answer;
 mod asynchronous;
 mod balance;
+mod beam;
 mod compliance;
 mod corotational;
 mod dense;
@@ -46,11 +51,13 @@ mod rows;
 mod segment;
 mod shape;
 mod skin;
+mod tissue;
 mod warp;
 
 pub use answer::{StaticAnswer, StaticBody};
 pub use asynchronous::{AsyncBody, AsyncSpec};
 pub use balance::Balance;
+pub use beam::{BeamBody, BeamError, BeamLoads, BeamRow, BeamSpec};
 pub use compliance::Compliance;
 pub use corotational::CorotationalBody;
 pub use dense::{Modes, ModesError};
@@ -64,7 +71,8 @@ pub use reduced::ReducedBody;
 pub use reduced_file::{ReducedFileError, source_hash};
 pub use regime::{Regime, RegimeSpec};
 pub use rotation::nearest_rotation;
-pub use rows::{Attachment, Rows};
-pub use segment::{Keep, ReduceError, ReduceSpec, ReducedModel};
+pub use rows::{Attachment, Rows, Spread};
+pub use segment::{Keep, ReduceError, ReduceSpec, ReduceStage, ReducedModel};
 pub use skin::FemSkin;
+pub use tissue::{Relaxation, TissueBody};
 pub use warp::WarpReport;

@@ -8,8 +8,9 @@
 use super::elements::{Elements, stiffness_between};
 use super::factor::{FactorError, Symbolic};
 use super::material::{Material, Rayleigh};
-use super::ordering::{Ordering, order};
-use super::pattern::{Pattern, SparseMatrix};
+use super::ordering::{Graph, Method, Ordering};
+use super::pattern::{BlockPlace, Pattern, SparseMatrix};
+use super::shape::{MOST_POINTS, WIDEST};
 use crate::geometry::tet::{TetMesh, TetReport};
 use crate::math::{Mat3, Vec3};
 use std::sync::Arc;
@@ -94,8 +95,8 @@ pub struct FemModel {
     pub(super) node_at: Vec<u32>,
     pub(super) pattern: Arc<Pattern>,
     pub(super) symbolic: Arc<Symbolic>,
-    /// Number of the block of each pair of an element's nodes, lower triangle by rows without the diagonal.
-    blocks: Vec<u32>,
+    /// Place of the block of each pair of an element's nodes, lower triangle by rows without the diagonal.
+    blocks: Vec<Option<BlockPlace>>,
     mass: SparseMatrix,
     stiffness: SparseMatrix,
     /// Mass on each node, kg, whether it is fixed or not; adds up to the body's.
@@ -126,16 +127,12 @@ impl FemModel {
             return Err(FemError::Damping);
         }
         let elements = Elements::new(spec.mesh, &materials).map_err(|tet| FemError::Folded { tet })?;
-        let (place, node_at) = places(spec, &elements)?;
-        let within: Vec<Vec<u32>> = (0..count)
-            .map(|e| elements.nodes_of(e).iter().map(|n| place[*n as usize]).filter(|p| *p != FIXED).collect())
-            .collect();
-        let pattern = Arc::new(Pattern::new(node_at.len(), within.iter().map(Vec::as_slice)));
-        let symbolic = Arc::new(Symbolic::new(&pattern)?);
+        let Numbering { place, node_at, pattern, symbolic } = Numbering::cheapest(spec, &elements)?;
+        let (pattern, symbolic) = (Arc::new(pattern), Arc::new(symbolic));
         let zeros = SparseMatrix::zeros(pattern.clone());
         let mut model = Self {
             rest: spec.mesh.nodes().to_vec(),
-            blocks: block_numbers(&elements, &place, &pattern),
+            blocks: block_places(&elements, &place, &pattern),
             elements,
             damping: spec.damping,
             place,
@@ -220,8 +217,8 @@ impl FemModel {
     }
 
     /// Values at the nodes of an element; zero at fixed ones.
-    pub(super) fn at_nodes(&self, element: usize, x: &[f64]) -> [Vec3; super::shape::WIDEST] {
-        let mut values = [Vec3::zeros(); super::shape::WIDEST];
+    pub(super) fn at_nodes(&self, element: usize, x: &[f64]) -> [Vec3; WIDEST] {
+        let mut values = [Vec3::zeros(); WIDEST];
         for (value, node) in values.iter_mut().zip(self.elements.nodes_of(element)) {
             let place = self.place[*node as usize];
             if place != FIXED {
@@ -261,14 +258,22 @@ impl FemModel {
     pub(super) fn assemble_stiffness(&self, rotations: &[Mat3], out: &mut SparseMatrix) {
         let elements = &self.elements;
         out.values.fill(0.0);
-        let mut turned = [Vec3::zeros(); super::shape::WIDEST];
+        let mut turned = [[Vec3::zeros(); WIDEST]; MOST_POINTS];
         for e in 0..elements.count() {
-            for p in 0..elements.points {
+            for (p, turned) in turned.iter_mut().enumerate().take(elements.points) {
                 let rotation = &rotations[e * elements.points + p];
                 turned.iter_mut().zip(elements.gradients_at(e, p)).for_each(|(t, g)| *t = rotation * g);
-                let (lame, weight) = (elements.lame[e], elements.weight_at(e, p));
-                self.add_element(e, &mut out.values, |a, b| stiffness_between(lame, weight, &turned[a], &turned[b]));
             }
+            let lame = elements.lame[e];
+            let weights = &elements.weights[e * elements.points..][..elements.points];
+            self.add_element(e, &mut out.values, |a, b| {
+                let at = |(turned, weight): (&[Vec3; WIDEST], &f64)| {
+                    stiffness_between(lame, *weight, &turned[a], &turned[b])
+                };
+                let mut each = turned.iter().zip(weights).map(at);
+                let first = each.next().unwrap_or_else(Mat3::zeros);
+                each.fold(first, |sum, block| sum + block)
+            });
         }
     }
 
@@ -312,15 +317,9 @@ impl FemModel {
                 let column = self.place[nodes[b] as usize];
                 let at = self.blocks[number];
                 number += 1;
-                if at == FIXED {
-                    continue;
-                }
+                let Some(at) = at else { continue };
                 // The lower triangle is stored: the node that is eliminated later has the row.
-                if row > column {
-                    self.pattern.add_block(values, at, column as usize, &block(a, b));
-                } else {
-                    self.pattern.add_block(values, at, row as usize, &block(b, a));
-                }
+                at.add(values, &if row > column { block(a, b) } else { block(b, a) });
             }
             if row != FIXED {
                 self.pattern.add_diagonal(values, row as usize, &block(a, a));
@@ -329,33 +328,57 @@ impl FemModel {
     }
 }
 
-/// Place of each node, and node at each place.
-fn places(spec: &FemSpec, elements: &Elements) -> Result<(Vec<u32>, Vec<u32>), FemError> {
-    let count = spec.mesh.nodes().len();
-    let mut is_free = vec![true; count];
-    for node in spec.fixed {
-        *is_free.get_mut(*node as usize).ok_or(FemError::Fixed)? = false;
-    }
-    let node_at = order(spec.ordering, count, &is_free, (0..elements.count()).map(|e| elements.nodes_of(e)));
-    if node_at.is_empty() {
-        return Err(FemError::Fixed);
-    }
-    let mut place = vec![FIXED; count];
-    (0..).zip(&node_at).for_each(|(k, node)| place[*node as usize] = k);
-    Ok((place, node_at))
+/// The free nodes in an order of elimination, and what follows from it.
+struct Numbering {
+    /// Place of each node, or none.
+    place: Vec<u32>,
+    /// Node at each place.
+    node_at: Vec<u32>,
+    pattern: Pattern,
+    symbolic: Symbolic,
 }
 
-fn block_numbers(elements: &Elements, place: &[u32], pattern: &Pattern) -> Vec<u32> {
-    let mut numbers = Vec::new();
+impl Numbering {
+    /// The order whose factor takes least work.
+    fn cheapest(spec: &FemSpec, elements: &Elements) -> Result<Self, FemError> {
+        let mut is_free = vec![true; spec.mesh.nodes().len()];
+        for node in spec.fixed {
+            *is_free.get_mut(*node as usize).ok_or(FemError::Fixed)? = false;
+        }
+        let nodes: Vec<&[u32]> = (0..elements.count()).map(|e| elements.nodes_of(e)).collect();
+        let graph = Graph { rest: spec.mesh.nodes(), is_free: &is_free, elements: &nodes };
+        let by_degree = Self::new(graph.order(spec.ordering, Method::Degree), &graph)?;
+        let dissected = Self::new(graph.order(spec.ordering, Method::Dissection), &graph)?;
+        Ok(if dissected.symbolic.work() < by_degree.symbolic.work() { dissected } else { by_degree })
+    }
+
+    fn new(node_at: Vec<u32>, graph: &Graph) -> Result<Self, FemError> {
+        if node_at.is_empty() {
+            return Err(FemError::Fixed);
+        }
+        let mut place = vec![FIXED; graph.rest.len()];
+        (0..).zip(&node_at).for_each(|(k, node)| place[*node as usize] = k);
+        let free = |element: &&[u32]| -> Vec<u32> {
+            element.iter().map(|n| place[*n as usize]).filter(|p| *p != FIXED).collect()
+        };
+        let within: Vec<Vec<u32>> = graph.elements.iter().map(free).collect();
+        let pattern = Pattern::new(node_at.len(), within.iter().map(Vec::as_slice));
+        let symbolic = Symbolic::new(&pattern)?;
+        Ok(Self { place, node_at, pattern, symbolic })
+    }
+}
+
+fn block_places(elements: &Elements, place: &[u32], pattern: &Pattern) -> Vec<Option<BlockPlace>> {
+    let mut places = Vec::new();
     for e in 0..elements.count() {
         let nodes = elements.nodes_of(e);
         for a in 0..nodes.len() {
             for b in 0..a {
                 let (a, b) = (place[nodes[a] as usize], place[nodes[b] as usize]);
                 let both = a != FIXED && b != FIXED;
-                numbers.push(both.then(|| pattern.block(a.max(b), a.min(b))).flatten().unwrap_or(FIXED));
+                places.push(both.then(|| pattern.block(a.max(b), a.min(b))).flatten());
             }
         }
     }
-    numbers
+    places
 }

@@ -67,10 +67,12 @@ impl Pattern {
         9 * self.first[column] as usize + 6 * column + [0, 3 + height, 5 + 2 * height][axis]
     }
 
-    /// Number of the block in row `row` below the diagonal of its column.
-    pub(super) fn block(&self, row: u32, column: u32) -> Option<u32> {
-        let found = self.below(column as usize).binary_search(&row).ok()?;
-        Some(self.first[column as usize] + found as u32)
+    /// Place of the block in row `row` below the diagonal of its column.
+    pub(super) fn block(&self, row: u32, column: u32) -> Option<BlockPlace> {
+        let column = column as usize;
+        let found = self.below(column).binary_search(&row).ok()?;
+        let height = 3 * self.below(column).len() as u32;
+        Some(BlockPlace { first: (self.start(column, 0) + 3 + 3 * found) as u32, height })
     }
 
     /// Column pointers and row indices of the numbers.
@@ -95,14 +97,26 @@ impl Pattern {
             }
         }
     }
+}
 
-    /// Adds to the block with the number `number` in the column of `column`.
-    pub(super) fn add_block(&self, values: &mut [f64], number: u32, column: usize, block: &Mat3) {
-        let offset = 3 * (number - self.first[column]) as usize;
-        for axis in 0..3 {
-            let start = self.start(column, axis) + 3 - axis + offset;
+/// Where a block below the diagonal lies among the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockPlace {
+    /// Its first number.
+    first: u32,
+    /// Numbers below the diagonal block in each of its columns.
+    height: u32,
+}
+
+impl BlockPlace {
+    /// Adds to the block.
+    pub(super) fn add(self, values: &mut [f64], block: &Mat3) {
+        let (first, height) = (self.first as usize, self.height as usize);
+        // The diagonal block above gets shorter by one from column to column.
+        for (axis, start) in [first, first + height + 2, first + 2 * height + 3].into_iter().enumerate() {
+            let target = &mut values[start..start + 3];
             for row in 0..3 {
-                values[start + row] += block[(row, axis)];
+                target[row] += block[(row, axis)];
             }
         }
     }

@@ -3,13 +3,14 @@
 //! Thread: simulation (storage is taken at construction; steps do not allocate once the step is known).
 //!
 //! The small system of `segment` steps by passive midpoint integration like any other linear one (seed 000 eqs 14–18;
-//! the energy of proposition 1, with that of the springs, is the ledger's). The inverse of its matrix is formed once
-//! for each length of step, so that the compliance of contact rows is a product: `W = T · (H Q) A⁻¹ (H Q)ᵀ`.
+//! the energy of proposition 1, with that of the springs, is the ledger's). Its motions are its own vibrations, so that
+//! its matrix is diagonal and `W = T · (H Q) A⁻¹ (H Q)ᵀ` a product of the rows alone.
 
 use super::segment::ReducedModel;
 use crate::math::Vec3;
+use crate::mechanism::dot;
 use crate::mechanism::pmi::{Accuracy, EnergyLedger, LinearBody, LinearError, LinearSystem};
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 use std::sync::Arc;
 
 /// A reduced body. Vectors have one number for each motion.
@@ -18,10 +19,12 @@ pub struct ReducedBody {
     body: LinearBody,
     gravity: Vec<f64>,
     step_s: f64,
-    /// `A⁻¹`, by columns.
-    inverse: DMatrix<f64>,
+    /// Motion of the touching nodes, one column for each of their unknowns.
+    shapes: DMatrix<f64>,
+    /// `T A⁻¹`, whose other numbers are zero.
+    inverse: Vec<f64>,
     force: Vec<f64>,
-    /// `A⁻¹ (H Q)ᵀ` of the rows at hand, one after the other.
+    /// `T A⁻¹ (H Q)ᵀ` of the row at hand.
     spread: Vec<f64>,
 }
 
@@ -31,15 +34,18 @@ impl ReducedBody {
     /// # Errors
     /// When the matrices of the model are not those of a body.
     pub fn new(model: Arc<ReducedModel>, gravity: Vec3, accuracy: Accuracy) -> Result<Self, LinearError> {
-        let system = LinearSystem::new(&model.mass, &model.damping, &model.stiffness)?;
         let size = model.size();
+        let diagonal = |values: &[f64]| DMatrix::from_diagonal(&DVector::from_row_slice(values));
+        let system =
+            LinearSystem::new(&DMatrix::identity(size, size), &diagonal(&model.rates), &diagonal(&model.squares))?;
         Ok(Self {
             body: LinearBody::new(system, accuracy),
             gravity: model.gravity_force(&gravity),
             step_s: 0.0,
-            inverse: DMatrix::zeros(size, size),
+            shapes: model.basis.transpose(),
+            inverse: vec![0.0; size],
             force: vec![0.0; size],
-            spread: Vec::new(),
+            spread: vec![0.0; size],
             model,
         })
     }
@@ -80,14 +86,25 @@ impl ReducedBody {
     #[must_use]
     pub fn of_node(&self, node: u32, vector: &[f64]) -> Vec3 {
         let Some(row) = self.model.row_of(node) else { return Vec3::zeros() };
-        Vec3::from_fn(|k, _| (0..vector.len()).map(|j| self.model.basis[(row + k, j)] * vector[j]).sum())
+        if vector.len() != self.force.len() {
+            return Vec3::zeros();
+        }
+        Vec3::from_fn(|k, _| dot(self.shape(row + k), vector))
+    }
+
+    /// How an unknown of the touching nodes follows the motions.
+    fn shape(&self, unknown: usize) -> &[f64] {
+        let size = self.force.len();
+        &self.shapes.as_slice()[unknown * size..][..size]
     }
 
     /// Adds a force on a touching node to a vector of forces on the motions; forces on other nodes are lost.
     pub fn add_force(&self, node: u32, force: &Vec3, out: &mut [f64]) {
         let Some(row) = self.model.row_of(node) else { return };
-        for (j, sum) in out.iter_mut().enumerate() {
-            *sum += (0..3).map(|k| self.model.basis[(row + k, j)] * force[k]).sum::<f64>();
+        for k in 0..3 {
+            for (sum, shape) in out.iter_mut().zip(self.shape(row + k)) {
+                *sum += shape * force[k];
+            }
         }
     }
 
@@ -104,11 +121,8 @@ impl ReducedBody {
         }
         self.body.prepare(&self.force, step_s)?;
         if step_s != self.step_s {
-            for (k, mut column) in self.inverse.column_iter_mut().enumerate() {
-                column.fill(0.0);
-                column[k] = 1.0;
-                self.body.solve(column.as_mut_slice())?;
-            }
+            self.inverse.fill(step_s);
+            self.body.solve(&mut self.inverse)?;
             self.step_s = step_s;
         }
         Ok(())
@@ -122,15 +136,12 @@ impl ReducedBody {
         if rows.len() != count * size || out.len() != count * count {
             return;
         }
-        self.spread.resize(rows.len(), 0.0);
-        for (row, spread) in rows.chunks_exact(size).zip(self.spread.chunks_exact_mut(size)) {
-            for (target, column) in spread.iter_mut().zip(self.inverse.as_slice().chunks_exact(size)) {
-                *target = self.step_s * crate::mechanism::dot(column, row);
+        for (i, row) in rows.chunks_exact(size).enumerate() {
+            for ((spread, inverse), x) in self.spread.iter_mut().zip(&self.inverse).zip(row) {
+                *spread = inverse * x;
             }
-        }
-        for (i, spread) in self.spread.chunks_exact(size).enumerate() {
-            for (j, row) in rows.chunks_exact(size).enumerate().take(i + 1) {
-                let value = crate::mechanism::dot(spread, row);
+            for (j, other) in rows.chunks_exact(size).enumerate().take(i + 1) {
+                let value = dot(&self.spread, other);
                 out[i * count + j] = value;
                 out[j * count + i] = value;
             }

@@ -14,7 +14,7 @@ use super::segment::ReducedModel;
 use nalgebra::DMatrix;
 
 const MAGIC: &[u8; 8] = b"HAPTICDR";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Most motions: beyond it a full matrix is no longer small.
 const MOST: u64 = 4096;
 
@@ -25,7 +25,7 @@ pub enum ReducedFileError {
     #[error("not a reduced model: make one with `hapticd bake reduce`")]
     NotAModel,
     /// Another version.
-    #[error("a reduced model of version {0}, this program reads version 1: make it again with `hapticd bake reduce`")]
+    #[error("a reduced model of version {0}, this program reads version 2: make it again with `hapticd bake reduce`")]
     Version(u32),
     /// Cut short or changed.
     #[error("the reduced model is damaged: make it again with `hapticd bake reduce`")]
@@ -59,14 +59,14 @@ impl ReducedModel {
         count(self.nodes.len(), &mut all);
         self.nodes.iter().for_each(|node| all.extend(node.to_le_bytes()));
         let numbers = |list: &[f64], all: &mut Vec<u8>| list.iter().for_each(|x| all.extend(x.to_le_bytes()));
-        for matrix in [&self.mass, &self.damping, &self.stiffness, &self.weights, &self.basis] {
-            numbers(matrix.as_slice(), &mut all);
-        }
-        count(1 + self.local_hankel.len(), &mut all);
-        for list in std::iter::once(&self.shared_hankel).chain(&self.local_hankel) {
-            count(list.len(), &mut all);
+        for list in [&self.squares, &self.rates] {
             numbers(list, &mut all);
         }
+        for matrix in [&self.weights, &self.basis] {
+            numbers(matrix.as_slice(), &mut all);
+        }
+        count(self.hankel.len(), &mut all);
+        numbers(&self.hankel, &mut all);
         let check = source_hash(&[&all]);
         all.extend(check);
         all
@@ -131,31 +131,11 @@ impl Reader<'_> {
         }
         let count = self.count()?;
         let nodes = (0..count).map(|_| self.take().map(u32::from_le_bytes)).collect::<Result<Vec<_>, _>>()?;
-        let (mass, damping) = (self.matrix(total, total)?, self.matrix(total, total)?);
-        let (stiffness, weights) = (self.matrix(total, total)?, self.matrix(total, 3)?);
+        let (squares, rates, weights) = (self.numbers(total)?, self.numbers(total)?, self.matrix(total, 3)?);
         let basis = self.matrix(3 * nodes.len(), total)?;
-        let lists = self.count()?;
-        let mut hankel = Vec::new();
-        for _ in 0..lists {
-            let length = self.count()?;
-            hankel.push(self.numbers(length)?);
-        }
-        if hankel.is_empty() {
-            return Err(ReducedFileError::Damaged);
-        }
-        let shared_hankel = hankel.remove(0);
-        Ok(ReducedModel {
-            sizes,
-            mass,
-            damping,
-            stiffness,
-            weights,
-            nodes,
-            basis,
-            shared_hankel,
-            local_hankel: hankel,
-            full_size,
-        })
+        let length = self.count()?;
+        let hankel = self.numbers(length)?;
+        Ok(ReducedModel { sizes, squares, rates, weights, nodes, basis, hankel, full_size })
     }
 }
 
@@ -167,14 +147,12 @@ mod tests {
         let number = |i: usize, j: usize| (1 + i * 7 + j) as f64 * 0.1;
         ReducedModel {
             sizes: vec![1, 2],
-            mass: DMatrix::from_fn(3, 3, number),
-            damping: DMatrix::from_fn(3, 3, number),
-            stiffness: DMatrix::from_fn(3, 3, number),
+            squares: vec![0.5, 2.0, 9.0],
+            rates: vec![0.1, 0.2, 0.3],
             weights: DMatrix::from_fn(3, 3, number),
             nodes: vec![4, 9],
             basis: DMatrix::from_fn(6, 3, number),
-            shared_hankel: vec![3.0, 2.0],
-            local_hankel: vec![vec![1.0], vec![]],
+            hankel: vec![3.0, 2.0],
             full_size: 60,
         }
     }
@@ -185,7 +163,7 @@ mod tests {
         let bytes = model().to_bytes(&source);
         let back = ReducedModel::from_bytes(&bytes, Some(&source)).expect("sound");
         assert_eq!(back.to_bytes(&source), bytes);
-        assert_eq!((back.nodes, back.basis, back.local_hankel), (model().nodes, model().basis, model().local_hankel));
+        assert_eq!((back.nodes, back.basis, back.hankel), (model().nodes, model().basis, model().hankel));
         let other = source_hash(&[b"mesh", b"brass"]);
         assert_eq!(ReducedModel::from_bytes(&bytes, Some(&other)).map(|_| ()), Err(ReducedFileError::Stale));
         assert!(ReducedModel::from_bytes(&bytes, None).is_ok());

@@ -3,17 +3,18 @@
 //! Thread: any (RT safe).
 //!
 //! `F = R S` with `S` symmetric: `R` is the rotation nearest to `F`. Newton's method on the rotations maximises
-//! `tr(RᵀF)`: with `S = sym(RᵀF)` and `w` the axial vector of `RᵀF − FᵀR`, the step is `R ← R exp((tr(S) 1 − S)⁻¹ w)`.
+//! `tr(RᵀF)`: with `S = sym(RᵀF)` and `w` the axial vector of `RᵀF − FᵀR`, the step turns `R` by `(tr(S) 1 − S)⁻¹ w`.
 //! It converges quadratically from the rotation of the step before. Where an element is turned inside out the matrix is
 //! not positive definite; then the step of Müller et al. 2016 (`w` over `tr S`) is taken, which cannot jump to another
 //! rotation.
 
 use crate::math::{Mat3, Rot, Vec3};
+use nalgebra::Quaternion;
 
 /// Most steps: from any rotation a dozen do.
 const MOST: usize = 60;
-/// Turn below which the rotation is found, rad: the next step would be of the order of its square.
-const STILL: f64 = 1e-9;
+/// Turn below which the rotation is found, rad: what is left after it is of the order of its square, below round-off.
+const STILL: f64 = 1e-8;
 
 /// The rotation nearest to `f`, sought from `start`. Of a deformation that has none (zero, or flat), some rotation near
 /// `start`.
@@ -30,7 +31,8 @@ pub fn nearest_rotation(f: &Mat3, start: &Rot) -> Rot {
         }
         // No step turns by more than a right angle: beyond it the quadratic model means nothing.
         let turn = if size > 1.5 { turn * (1.5 / size) } else { turn };
-        rotation *= Rot::from_scaled_axis(turn);
+        // Cayley's map in place of the exponential: alike up to the third order of the turn, and no sine.
+        rotation *= Rot::new_normalize(Quaternion::from_parts(1.0, turn * 0.5));
         if size < STILL {
             break;
         }
@@ -42,14 +44,23 @@ pub fn nearest_rotation(f: &Mat3, start: &Rot) -> Rot {
 
 /// `(tr(S) 1 − S)⁻¹ w`, where that matrix is positive definite.
 fn newton(s: &Mat3, axial: &Vec3) -> Option<Vec3> {
-    let symmetric = (s + s.transpose()) * 0.5;
-    let h = Mat3::identity() * symmetric.trace() - symmetric;
-    let (a, b, c) = (h[(0, 0)], h[(0, 1)], h[(1, 1)]);
-    let (minor, determinant) = (a * c - b * b, h.determinant());
-    let scale = symmetric.trace().abs();
+    let trace = s.trace();
+    let (a, b, c) = (trace - s[(0, 0)], trace - s[(1, 1)], trace - s[(2, 2)]);
+    let beside = |i: usize, j: usize| -0.5 * (s[(i, j)] + s[(j, i)]);
+    let (d, e, f) = (beside(0, 1), beside(0, 2), beside(1, 2));
+    // The adjugate, row by row.
+    let (m00, m01, m02) = (b * c - f * f, e * f - d * c, d * f - e * b);
+    let (m11, m12, m22) = (a * c - e * e, d * e - a * f, a * b - d * d);
+    let determinant = a * m00 + d * m01 + e * m02;
+    let scale = trace.abs();
     // Positive by a margin: near the border steps would be wild.
-    let sound = a > 0.0 && minor > 1e-6 * scale * scale && determinant > 1e-9 * scale * scale * scale;
-    sound.then(|| h.try_inverse().map(|inverse| inverse * axial)).flatten()
+    let sound = a > 0.0 && m22 > 1e-6 * scale * scale && determinant > 1e-9 * scale * scale * scale;
+    let image = Vec3::new(
+        m00 * axial.x + m01 * axial.y + m02 * axial.z,
+        m01 * axial.x + m11 * axial.y + m12 * axial.z,
+        m02 * axial.x + m12 * axial.y + m22 * axial.z,
+    );
+    sound.then(|| image / determinant)
 }
 
 #[cfg(test)]

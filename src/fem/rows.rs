@@ -30,7 +30,36 @@ impl Attachment {
     }
 }
 
+/// A small part of a body that moves as one: nodes and their shares, which add up to one. A force on it is spread over them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spread(Vec<(u32, f64)>);
+
+impl Spread {
+    /// The mean of several attached points; nothing when there are none.
+    #[must_use]
+    pub fn over(points: &[Attachment]) -> Self {
+        let mut parts: Vec<(u32, f64)> = points.iter().flat_map(Attachment::parts).collect();
+        parts.sort_unstable_by_key(|(node, _)| *node);
+        parts.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0.0 };
+            same
+        });
+        let share = 1.0 / points.len().max(1) as f64;
+        parts.iter_mut().for_each(|(_, weight)| *weight *= share);
+        Self(parts)
+    }
+}
+
 impl FemModel {
+    /// Mean of a field of the body, such as its displacements, over a part of it.
+    #[must_use]
+    pub fn field_over(&self, spread: &Spread, field: &[f64]) -> Vec3 {
+        let value =
+            |node: u32| self.place_of(node).map_or_else(Vec3::zeros, |place| super::pattern::vector(field, place));
+        spread.0.iter().map(|(node, weight)| value(*node) * *weight).sum()
+    }
+
     /// The point of a body at a place in its mesh at rest: by barycentric coordinates in linear tetrahedra, by the
     /// quadratic shape functions in others. Nodes without share are left out.
     #[must_use]
@@ -93,6 +122,17 @@ impl Rows {
             if let Some(place) = model.place_of(node) {
                 self.places.push(place as u32);
                 self.values.push(direction * weight);
+            }
+        }
+        self.first.push(self.places.len() as u32);
+    }
+
+    /// Adds a row of a part of the body.
+    pub fn push_spread(&mut self, model: &FemModel, spread: &Spread, direction: &Vec3) {
+        for (node, weight) in &spread.0 {
+            if let Some(place) = model.place_of(*node) {
+                self.places.push(place as u32);
+                self.values.push(direction * *weight);
             }
         }
         self.first.push(self.places.len() as u32);

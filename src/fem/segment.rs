@@ -9,13 +9,15 @@
 //! 18), which is constant: here by factoring with the contact segments last.
 //!
 //! Motions. Balancing each segment by itself, as the seed does, gives neighbours motions that do not fit each other
-//! where they meet; springs that strong then hold the joint still. So every segment takes its part of the same leading
-//! balanced motions of the whole body (`shared`), which fit exactly, and contact segments add balanced motions of their
-//! own that are zero at the joints (`local`), which fit anything: dents under contact. The same sizes, without locking.
+//! where they meet; springs that strong then hold the joint still. So the leading balanced motions of the whole body are
+//! turned among themselves until as few as possible move the rest (its principal motions). Those are `shared`: each
+//! segment has its part of them, which fit exactly. What is left moves the contact segment and hardly anything else; it
+//! is that segment's alone (`local`), less what it would do at the joint. The same sizes, without locking.
 
+use super::answer::StaticAnswer;
 use super::balance::{Balance, Gramians};
 use super::dense::{Modes, ModesError, eigen, product};
-use super::model::FemModel;
+use super::model::{FemError, FemModel};
 use super::pattern::SparseMatrix;
 use crate::math::Vec3;
 use nalgebra::DMatrix;
@@ -25,18 +27,8 @@ use nalgebra::DMatrix;
 pub enum Keep {
     /// This many.
     Count(usize),
-    /// As many as bring the tail of the Hankel values below this share of their sum.
+    /// As many as bring what is lost, as the tail of the Hankel values has it, below this share of the whole.
     Tolerance(f64),
-}
-
-impl Keep {
-    fn of(self, balance: &Balance) -> usize {
-        let count = match self {
-            Self::Count(count) => count,
-            Self::Tolerance(tolerance) => balance.count_for(tolerance),
-        };
-        count.min(balance.hankel.len())
-    }
 }
 
 /// How a body is to be cut and reduced.
@@ -44,11 +36,14 @@ impl Keep {
 pub struct ReduceSpec<'a> {
     /// Nodes that can touch: inputs, and the only ones whose motion is kept.
     pub touching: &'a [u32],
-    /// Rings of elements around those at the touching nodes that belong to contact segments too.
+    /// How hard contact pushes along x, y and z, relative to each other: less where there is friction only.
+    pub push: Vec3,
+    /// Rings of elements around those at the touching nodes that belong to the contact segment too. Best up to where
+    /// the body is stiff.
     pub rings: u32,
-    /// Motions of the whole body, in every segment.
+    /// Motions of every segment.
     pub shared: Keep,
-    /// Motions of contact segments alone.
+    /// More motions of the contact segment.
     pub local: Keep,
     /// Damping ratio assumed for the choice of motions where the body has less; about one for bodies that are pushed
     /// slowly.
@@ -74,17 +69,33 @@ pub enum ReduceError {
     Unsound,
 }
 
+/// What is being done to a body that is reduced: some of it takes minutes for large ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReduceStage {
+    /// Its free vibrations are sought.
+    Modes,
+    /// The motions of the whole are weighed.
+    Balance,
+    /// A segment gets its motions.
+    Segment {
+        /// Which, from 1.
+        number: usize,
+        /// Of how many.
+        count: usize,
+    },
+    /// Segments are joined.
+    Join,
+}
+
 /// A body of a few motions.
 #[derive(Clone, Debug)]
 pub struct ReducedModel {
-    /// Motions of each segment: contact segments last.
+    /// Motions of each segment: the contact segment last.
     pub sizes: Vec<usize>,
-    /// `QᵀM Q`, kg.
-    pub mass: DMatrix<f64>,
-    /// `QᵀD Q`.
-    pub damping: DMatrix<f64>,
-    /// `QᵀK Q` with the springs.
-    pub stiffness: DMatrix<f64>,
+    /// `ω²` of each motion, 1/s², springs included. Motions are the vibrations of the joined segments, of unit mass each.
+    pub squares: Vec<f64>,
+    /// Damping rate of each, 1/s.
+    pub rates: Vec<f64>,
     /// `QᵀM` of a unit acceleration along x, y and z: what gravity acts on.
     pub weights: DMatrix<f64>,
     /// Nodes that can touch, in ascending order.
@@ -92,9 +103,7 @@ pub struct ReducedModel {
     /// Their motion: three rows for each.
     pub basis: DMatrix<f64>,
     /// Hankel values of the whole body.
-    pub shared_hankel: Vec<f64>,
-    /// Hankel values of the contact segments, one list each.
-    pub local_hankel: Vec<Vec<f64>>,
+    pub hankel: Vec<f64>,
     /// Unknowns of the full body.
     pub full_size: usize,
 }
@@ -115,6 +124,18 @@ impl ReducedModel {
     /// # Errors
     /// When it is too large, not held, or has nothing to touch.
     pub fn new(model: &FemModel, spec: &ReduceSpec) -> Result<Self, ReduceError> {
+        Self::with_progress(model, spec, |_| ())
+    }
+
+    /// The same, telling what is being done.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_progress(
+        model: &FemModel,
+        spec: &ReduceSpec,
+        mut progress: impl FnMut(ReduceStage),
+    ) -> Result<Self, ReduceError> {
         let mut nodes: Vec<u32> = spec.touching.iter().copied().filter(|n| model.first_of(*n).is_some()).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -122,33 +143,78 @@ impl ReducedModel {
         if inputs.is_empty() {
             return Err(ReduceError::NoInput);
         }
+        progress(ReduceStage::Modes);
         let modes = Modes::new(model)?;
         if !(modes.squares[0] > 1e-9 * modes.squares[modes.squares.len() - 1]) {
             return Err(ReduceError::NotHeld);
         }
-        let gramians = Gramians::new(&modes, model.damping(), spec.least_ratio, &inputs);
-        let shared = gramians.balance(&modes.shapes).ok_or(ReduceError::Unsound)?;
-        let kept = spec.shared.of(&shared);
+        progress(ReduceStage::Balance);
+        let gramians = Gramians::new(&modes, model.damping(), spec.least_ratio, &inputs, &spec.push);
+        let balance = gramians.balance(&modes.shapes).ok_or(ReduceError::Unsound)?;
         let mut segments = cut(model, &nodes, spec.rings);
         let doubled = joints(&segments, model.size());
-        let mut local_hankel = Vec::new();
-        for segment in &mut segments {
-            let rows = &segment.unknowns;
-            let mut motions = DMatrix::from_fn(rows.len(), kept, |i, j| shared.motions[(rows[i], j)]);
+        let split = Split::new(&balance, spec, &segments).ok_or(ReduceError::Unsound)?;
+        let count = segments.len();
+        for (number, segment) in (1..).zip(&mut segments) {
+            progress(ReduceStage::Segment { number, count });
+            let mut motions = segment.part(&split.shared);
             if segment.contact {
-                let local = segment.local(model, spec.least_ratio, &inputs, &doubled).ok_or(ReduceError::Unsound)?;
-                let count = spec.local.of(&local);
-                local_hankel.push(local.hankel.clone());
-                motions = beside(&motions, &local.motions.columns(0, count).into_owned());
+                let local = segment.part(&split.local);
+                motions = beside(&motions, &segment.held(local, &doubled).ok_or(ReduceError::Unsound)?);
             }
             segment.motions = orthonormal(&motions, &segment.mass).ok_or(ReduceError::Unsound)?;
         }
-        // Contact segments last: they are what is left when the rest is eliminated.
+        // The contact segment last: it is what is left when the rest is eliminated.
+        progress(ReduceStage::Join);
         segments.sort_by_key(|segment| segment.contact);
-        let mut reduced = assemble(model, &segments, &doubled, spec.spring, &nodes);
-        reduced.shared_hankel = shared.hankel;
-        reduced.local_hankel = local_hankel;
+        let mut reduced = assemble(model, &segments, &doubled, spec.spring, &nodes)?;
+        reduced.hankel = balance.hankel;
         Ok(reduced)
+    }
+}
+
+/// Motions of the whole body, one column each: those that the segments share, and those of the contact segment alone.
+struct Split {
+    shared: DMatrix<f64>,
+    local: DMatrix<f64>,
+}
+
+impl Split {
+    /// Takes the leading balanced motions and turns them so that the first move the rest of the body most.
+    fn new(balance: &Balance, spec: &ReduceSpec, segments: &[Segment]) -> Option<Self> {
+        let of = |keep: Keep| match keep {
+            Keep::Count(count) => count,
+            Keep::Tolerance(tolerance) => balance.count_for(tolerance),
+        };
+        let all = match spec.local {
+            Keep::Count(count) => of(spec.shared).saturating_add(count),
+            tolerance @ Keep::Tolerance(_) => of(tolerance),
+        };
+        let all = all.min(balance.hankel.len());
+        // Each as large as it is when the body is pushed.
+        let motions =
+            DMatrix::from_fn(balance.motions.nrows(), all, |i, j| balance.motions[(i, j)] * balance.hankel[j].sqrt());
+        let mut rest: Vec<usize> =
+            segments.iter().filter(|s| !s.contact).flat_map(|s| s.unknowns.iter().copied()).collect();
+        rest.sort_unstable();
+        rest.dedup();
+        if rest.is_empty() {
+            return Some(Self { local: motions, shared: DMatrix::zeros(balance.motions.nrows(), 0) });
+        }
+        let moved = DMatrix::from_fn(rest.len(), all, |i, j| motions[(rest[i], j)]);
+        let (squares, turns) = eigen(&product(&moved.transpose(), &moved))?;
+        let sizes: Vec<f64> = squares.iter().rev().map(|square| square.max(0.0).sqrt()).collect();
+        let turns = DMatrix::from_fn(all, all, |i, j| turns[(i, all - 1 - j)]);
+        let shared = match spec.shared {
+            Keep::Count(count) => count.min(all),
+            Keep::Tolerance(share) => {
+                let whole: f64 = sizes.iter().sum();
+                (0..all).find(|kept| sizes[*kept..].iter().sum::<f64>() <= share * whole).unwrap_or(all)
+            }
+        };
+        let turned = product(&motions, &turns);
+        let (shared, local) = (turned.columns(0, shared), turned.columns(shared, all - shared));
+        Some(Self { shared: shared.into_owned(), local: local.into_owned() })
     }
 }
 
@@ -174,7 +240,7 @@ fn orthonormal(columns: &DMatrix<f64>, mass: &DMatrix<f64>) -> Option<DMatrix<f6
     Some(product(&scaled, &mix))
 }
 
-/// Cuts a body: elements near touching nodes, and the rest, each in pieces that hang together.
+/// Cuts a body: the elements near touching nodes, wherever they are, and the rest in pieces that hang together.
 fn cut(model: &FemModel, touching: &[u32], rings: u32) -> Vec<Segment> {
     let elements = &model.elements;
     let mut near = vec![false; model.node_count()];
@@ -193,15 +259,15 @@ fn cut(model: &FemModel, touching: &[u32], rings: u32) -> Vec<Segment> {
     (0..count).map(|label| Segment::new(model, &labels, label, &contact)).collect()
 }
 
-/// Numbers the pieces of elements of one kind that share nodes.
+/// Numbers the pieces: 0 for all elements near contact, if any, then those of the rest that share nodes.
 fn pieces(model: &FemModel, contact: &[bool]) -> Vec<usize> {
     let elements = &model.elements;
-    let mut label = vec![usize::MAX; elements.count()];
+    let mut label: Vec<usize> = contact.iter().map(|near| if *near { 0 } else { usize::MAX }).collect();
     let mut of_node: Vec<Vec<u32>> = vec![Vec::new(); model.node_count()];
     for e in 0..elements.count() {
         elements.nodes_of(e).iter().for_each(|n| of_node[*n as usize].push(e as u32));
     }
-    let mut next = 0;
+    let mut next = usize::from(contact.contains(&true));
     for first in 0..elements.count() {
         if label[first] != usize::MAX {
             continue;
@@ -211,7 +277,7 @@ fn pieces(model: &FemModel, contact: &[bool]) -> Vec<usize> {
         while let Some(e) = waiting.pop() {
             for other in elements.nodes_of(e).iter().flat_map(|n| &of_node[*n as usize]) {
                 let other = *other as usize;
-                if label[other] == usize::MAX && contact[other] == contact[first] {
+                if label[other] == usize::MAX {
                     label[other] = next;
                     waiting.push(other);
                 }
@@ -246,18 +312,31 @@ impl Segment {
         }
     }
 
-    /// Balanced motions of the segment held at its joints.
-    fn local(&self, model: &FemModel, least_ratio: f64, inputs: &[usize], doubled: &[bool]) -> Option<Balance> {
-        let inner: Vec<usize> = (0..self.unknowns.len()).filter(|k| !doubled[self.unknowns[*k]]).collect();
-        let part = |m: &DMatrix<f64>| DMatrix::from_fn(inner.len(), inner.len(), |i, j| m[(inner[i], inner[j])]);
-        let modes = Modes::of(&part(&self.mass), &part(&self.stiffness)).ok()?;
-        let touched: Vec<usize> = (0..inner.len()).filter(|k| inputs.contains(&self.unknowns[inner[*k]])).collect();
-        let balance = Gramians::new(&modes, model.damping(), least_ratio, &touched).balance(&modes.shapes)?;
-        let mut motions = DMatrix::zeros(self.unknowns.len(), balance.motions.ncols());
-        for (row, k) in inner.iter().enumerate() {
-            motions.row_mut(*k).copy_from(&balance.motions.row(row));
+    /// Its part of motions of the whole body.
+    fn part(&self, motions: &DMatrix<f64>) -> DMatrix<f64> {
+        DMatrix::from_fn(self.unknowns.len(), motions.ncols(), |i, j| motions[(self.unknowns[i], j)])
+    }
+
+    /// Motions less how the segment would follow its joints at rest: what is left is zero there and fits any neighbour.
+    fn held(&self, mut motions: DMatrix<f64>, doubled: &[bool]) -> Option<DMatrix<f64>> {
+        let (joint, inner): (Vec<usize>, Vec<usize>) =
+            (0..self.unknowns.len()).partition(|k| doubled[self.unknowns[*k]]);
+        if joint.is_empty() || motions.ncols() == 0 {
+            return Some(motions);
         }
-        Some(Balance { motions, hankel: balance.hankel })
+        let part = |rows: &[usize], columns: &[usize]| {
+            DMatrix::from_fn(rows.len(), columns.len(), |i, j| self.stiffness[(rows[i], columns[j])])
+        };
+        let at_joint = DMatrix::from_fn(joint.len(), motions.ncols(), |i, j| motions[(joint[i], j)]);
+        let pulled = product(&part(&inner, &joint), &at_joint);
+        let followed = part(&inner, &inner).cholesky()?.solve(&pulled);
+        for (row, k) in inner.iter().enumerate() {
+            // The segment follows by minus this.
+            let held = motions.row(*k) + followed.row(row);
+            motions.row_mut(*k).copy_from(&held);
+        }
+        joint.iter().for_each(|k| motions.row_mut(*k).fill(0.0));
+        Some(motions)
     }
 }
 
@@ -268,8 +347,15 @@ fn joints(segments: &[Segment], size: usize) -> Vec<bool> {
     times.into_iter().map(|t| t > 1).collect()
 }
 
-/// The small system of all segments and springs.
-fn assemble(model: &FemModel, segments: &[Segment], doubled: &[bool], spring: f64, nodes: &[u32]) -> ReducedModel {
+/// The small system of all segments and springs, in terms of its own vibrations: nothing then couples one motion with
+/// another but contact. Springs are damped as the material is.
+fn assemble(
+    model: &FemModel,
+    segments: &[Segment],
+    doubled: &[bool],
+    spring: f64,
+    nodes: &[u32],
+) -> Result<ReducedModel, ReduceError> {
     let sizes: Vec<usize> = segments.iter().map(|s| s.motions.ncols()).collect();
     let total: usize = sizes.iter().sum();
     let (mut mass, mut stiffness) = (DMatrix::zeros(total, total), DMatrix::zeros(total, total));
@@ -290,8 +376,6 @@ fn assemble(model: &FemModel, segments: &[Segment], doubled: &[bool], spring: f6
         }
         first += q.ncols();
     }
-    let damping = model.damping();
-    let damping = &mass * damping.mass_per_s + &stiffness * damping.stiffness_s;
     let strongest = model.stiffness().dense().diagonal().max() * spring;
     let motion = |(index, row, first): (usize, usize, usize)| {
         let q = &segments[index].motions;
@@ -312,25 +396,52 @@ fn assemble(model: &FemModel, segments: &[Segment], doubled: &[bool], spring: f6
         }
     }
     let even = |m: DMatrix<f64>| (&m + m.transpose()) * 0.5;
-    ReducedModel {
-        sizes,
-        mass: even(mass),
-        damping: even(damping),
-        stiffness: even(stiffness),
-        weights,
-        nodes: nodes.to_vec(),
-        basis,
-        shared_hankel: Vec::new(),
-        local_hankel: Vec::new(),
-        full_size: model.size(),
+    let modes = Modes::of(&even(mass), &even(stiffness))?;
+    if !(modes.squares[0] > 0.0) {
+        return Err(ReduceError::Unsound);
     }
+    let damping = model.damping();
+    Ok(ReducedModel {
+        sizes,
+        rates: modes.squares.iter().map(|w| damping.mass_per_s + damping.stiffness_s * w).collect(),
+        squares: modes.squares.as_slice().to_vec(),
+        weights: modes.shapes.tr_mul(&weights),
+        nodes: nodes.to_vec(),
+        basis: product(&basis, &modes.shapes),
+        hankel: Vec::new(),
+        full_size: model.size(),
+    })
 }
 
 impl ReducedModel {
+    /// How far the touching nodes are off once the body has come to rest under a force on one of them along an axis: the
+    /// largest error of all such forces, as a share of how far those nodes move.
+    ///
+    /// # Errors
+    /// When the full body is not held.
+    pub fn error_at_rest(&self, model: &FemModel) -> Result<f64, FemError> {
+        let exact = StaticAnswer::new(model, &self.nodes, &Vec3::zeros())?;
+        let scaled = DMatrix::from_fn(self.basis.nrows(), self.size(), |i, j| self.basis[(i, j)] / self.squares[j]);
+        let ours = product(&self.basis, &scaled.transpose());
+        let mut worst: f64 = 0.0;
+        for by in 0..self.nodes.len() {
+            let (mut off, mut size) = (Vec3::zeros(), Vec3::zeros());
+            for at in 0..self.nodes.len() {
+                let (exact, ours) = (exact.between(at, by), ours.fixed_view::<3, 3>(3 * at, 3 * by));
+                for axis in 0..3 {
+                    off[axis] += (exact.column(axis) - ours.column(axis)).norm_squared();
+                    size[axis] += exact.column(axis).norm_squared();
+                }
+            }
+            worst = worst.max(off.component_div(&size).max());
+        }
+        Ok(worst.sqrt())
+    }
+
     /// Number of motions.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.mass.nrows()
+        self.squares.len()
     }
 
     /// Force of gravity on the motions.

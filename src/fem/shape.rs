@@ -10,6 +10,8 @@ use crate::math::{Mat3, Vec3};
 
 /// Most nodes of an element.
 pub(super) const WIDEST: usize = 10;
+/// Most points of an element.
+pub(super) const MOST_POINTS: usize = 4;
 
 /// Values of the shape functions at a place; the first four or all ten count.
 pub(super) fn values(width: usize, at: &[f64; 4]) -> [f64; WIDEST] {

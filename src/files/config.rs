@@ -16,6 +16,9 @@ const CPU_MAX: i64 = 1023;
 /// Longest spin before a tick, s: one period of the slowest useful loop.
 const SPIN_MAX_S: f64 = 1e-3;
 
+/// Most megabytes, and most files, that a limit may name.
+const MEGABYTES_MAX: i64 = 1_000_000;
+
 /// How much the daemon says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
@@ -92,6 +95,17 @@ pub struct Viewer {
     pub port: u16,
 }
 
+/// How much room recordings may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recordings {
+    /// A file that has grown to this size is closed and the next one begun, MB.
+    pub file_mb: u32,
+    /// Files that are kept, the newest; all when `None`.
+    pub keep: Option<u32>,
+    /// Room that stays free on the disk, MB.
+    pub free_mb: u32,
+}
+
 /// Everything in a configuration file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -111,6 +125,8 @@ pub struct Config {
     pub osc: Osc,
     /// The page that shows the scene.
     pub viewer: Viewer,
+    /// How much room recordings may take.
+    pub recordings: Recordings,
     /// How much is logged.
     pub log_level: LogLevel,
 }
@@ -133,6 +149,7 @@ impl Default for Config {
                 raw_force: false,
             },
             viewer: Viewer { enabled: true, port: 9742 },
+            recordings: Recordings { file_mb: 1000, keep: None, free_mb: 250 },
             log_level: LogLevel::Info,
         }
     }
@@ -179,12 +196,24 @@ fn config(root: &Table<'_>) -> Config {
         device: name("device", default.device),
         osc: osc(&root.section("osc"), default.osc),
         viewer: viewer(&root.section("viewer"), default.viewer),
+        recordings: recordings(&root.section("recordings"), default.recordings),
         log_level: root.section("log").word("level", &LogLevel::WORDS).or(default.log_level),
     }
 }
 
 fn viewer(table: &Table<'_>, default: Viewer) -> Viewer {
     Viewer { enabled: table.boolean("enabled").or(default.enabled), port: port(table, "port").unwrap_or(default.port) }
+}
+
+fn recordings(table: &Table<'_>, default: Recordings) -> Recordings {
+    let number = |key: &str, least: i64| {
+        table.integer(key, least..=MEGABYTES_MAX).optional().and_then(|number| u32::try_from(number).ok())
+    };
+    Recordings {
+        file_mb: number("file_mb", 1).unwrap_or(default.file_mb),
+        keep: number("keep", 1).or(default.keep),
+        free_mb: number("free_mb", 0).unwrap_or(default.free_mb),
+    }
 }
 
 fn port(table: &Table<'_>, key: &str) -> Option<u16> {

@@ -64,11 +64,15 @@ pub enum Dimension {
     Compliance,
     /// rad/(N·m)
     AngularCompliance,
+    /// 1/m
+    Curvature,
+    /// N/m, of what acts all along a line
+    LineForce,
 }
 
 impl Dimension {
     /// Every dimension.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::Dimensionless,
         Self::Length,
         Self::Area,
@@ -96,6 +100,8 @@ impl Dimension {
         Self::TorqueRate,
         Self::Compliance,
         Self::AngularCompliance,
+        Self::Curvature,
+        Self::LineForce,
     ];
 
     /// Name with its article, SI unit as one would write it in a file, exponents.
@@ -131,6 +137,8 @@ impl Dimension {
             Self::TorqueRate => ("a rate of torque", "N*m/s", e(2, 1, -3, 0)),
             Self::Compliance => ("a compliance", "m/N", e(0, -1, 2, 0)),
             Self::AngularCompliance => ("an angular compliance", "rad/(N*m)", e(-2, -1, 2, 1)),
+            Self::Curvature => ("a curvature", "1/m", e(-1, 0, 0, 0)),
+            Self::LineForce => ("a force per length", "N/m", e(0, 1, -2, 0)),
         }
     }
 
@@ -346,6 +354,9 @@ mod tests {
             ("750 N*m/s", D::TorqueRate, 750.0),
             ("0.2 mm/N", D::Compliance, 2e-4),
             ("3 rad/(N*m)", D::AngularCompliance, 3.0),
+            ("2.5 1/m", D::Curvature, 2.5),
+            ("2.5 m^-1", D::Curvature, 2.5),
+            ("0.47 N/cm", D::LineForce, 47.0),
             ("12 cm^2", D::Area, 1.2e-3),
             ("3 ml", D::Volume, 3e-6),
             ("50 %", D::Dimensionless, 0.5),
@@ -394,7 +405,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_value_shown_reads_back_to_the_same_bits(value in prop::num::f64::NORMAL | prop::num::f64::ZERO, which in 0..27_usize) {
+        fn a_value_shown_reads_back_to_the_same_bits(value in prop::num::f64::NORMAL | prop::num::f64::ZERO, which in 0..29_usize) {
             let dimension = Dimension::ALL[which];
             let text = dimension.show(value);
             let back = parse_quantity(&text, dimension);
@@ -409,7 +420,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_finite_value_or_an_error(text in "[-+0-9.eE]{0,6}[ ]?\\PC{0,12}", which in 0..27_usize) {
+        fn any_text_is_a_finite_value_or_an_error(text in "[-+0-9.eE]{0,6}[ ]?\\PC{0,12}", which in 0..29_usize) {
             let dimension = Dimension::ALL[which];
             match parse_quantity(&text, dimension) {
                 Ok(value) => prop_assert!(value.is_finite()),

@@ -100,7 +100,7 @@ fn each_configuration_key_is_read() {
                 paths = { scenes = 'a', devices = 'b', state = 's' }\n\
                 osc = { listen = '::', port = 1, query_port = 0, allow = ['10.0.0.0/8', '::1'], read_only = ['10.0.0.7'], \
                 raw_force = true }\ndefaults = { scene = 'c', device = 'd' }\nlog.level = 'debug'\n\
-                viewer = { enabled = false, port = 8080 }";
+                viewer = { enabled = false, port = 8080 }\nrecordings = { file_mb = 7, keep = 2, free_mb = 0 }";
     let expected = config::Config {
         realtime: config::Realtime { priority: 5, cpu: Some(3), spin_s: 1e-4, lock_memory: false },
         scenes: "a".into(),
@@ -117,6 +117,7 @@ fn each_configuration_key_is_read() {
         scene: "c".into(),
         device: "d".into(),
         viewer: config::Viewer { enabled: false, port: 8080 },
+        recordings: config::Recordings { file_mb: 7, keep: Some(2), free_mb: 0 },
         log_level: config::LogLevel::Debug,
     };
     assert_eq!(config::parse(text.as_bytes(), "x").map(|l| l.value), Ok(expected));

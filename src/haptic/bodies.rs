@@ -22,7 +22,7 @@
 //! hand pulls it with. What is done to it here is not summed up, since its own loop feels it and finds it too.
 
 use crate::math::{Twist, Vec6};
-use crate::mechanism::{Block, Law, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, Row, RowKind, SceneBody};
+use crate::mechanism::{Block, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, Row, RowKind, SceneBody};
 use crate::shared::{MAX_PUSHED, Push};
 
 /// See the file's head.
@@ -125,7 +125,7 @@ impl LocalBodies {
             if given.kind == RowKind::Scene {
                 continue;
             }
-            let slides = matches!(block.law, Law::Contact { .. }) && row > block.first;
+            let slides = block.law.slides(row - block.first);
             for (body, jacobian, _) in given.parts() {
                 if let Some(push) = self.pushes.get_mut(usize::from(self.bodies[body].index)) {
                     push.impulse += jacobian * impulse_row;

@@ -18,13 +18,14 @@
 
 use super::bodies::LocalBodies;
 use super::compliance::{SceneCompliance, ToolCompliance};
+use super::needle::Tip;
 use super::patrol::{Intruder, Patrol};
 use super::surfaces::Surfaces;
 use super::touch::{Touch, Touches};
 use crate::math::{Mat6, Pose, Twist, Vec3, Vec6, Wrench, join, log_so3};
 use crate::mechanism::solver::{Compliance as _, Outcome, Own, Settings, largest, sweep};
 use crate::mechanism::{Anew, Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind, dot};
-use crate::shared::{MAX_PUSHED, MonoNs, NS_PER_S, Push, Tick};
+use crate::shared::{MAX_PUSHED, MonoNs, NS_PER_S, Push, Tick, TipReport};
 
 /// How much deeper than the contacts are pressed in something must be to have come through, m.
 const BEYOND: f64 = 2e-5;
@@ -79,9 +80,10 @@ pub struct LocalMechanism {
     own: Box<[Own; MAX_BLOCKS]>,
     free: [f64; MAX_ROWS],
     lambda: [f64; MAX_ROWS],
-    /// Gap of each block's first row at the end of the last tick, for blending.
-    gaps: [f64; MAX_BLOCKS],
-    offsets: [f64; MAX_BLOCKS],
+    tip: Tip,
+    /// Violation of each row that is a place at the end of the last tick, for blending.
+    gaps: [f64; MAX_ROWS],
+    offsets: [f64; MAX_ROWS],
     /// When each block began to lose its offset.
     fade_from: [MonoNs; MAX_BLOCKS],
     fade_s: f64,
@@ -107,8 +109,9 @@ impl LocalMechanism {
             own: Box::new([Own::identity(); MAX_BLOCKS]),
             free: [0.0; MAX_ROWS],
             lambda: [0.0; MAX_ROWS],
-            gaps: [0.0; MAX_BLOCKS],
-            offsets: [0.0; MAX_BLOCKS],
+            tip: Tip::default(),
+            gaps: [0.0; MAX_ROWS],
+            offsets: [0.0; MAX_ROWS],
             fade_from: [MonoNs(0); MAX_BLOCKS],
             fade_s: blend_s,
             blend_s,
@@ -133,8 +136,12 @@ impl LocalMechanism {
         let mut touches = Touches::none(at);
         for block in &self.blocks[..self.snapshot.block_count] {
             let first = &self.snapshot.rows[block.first];
-            let contact = matches!(block.law, Law::Contact { .. }) && first.kind == RowKind::Point;
-            if contact && self.lambda[block.first] > 0.0 {
+            let touches_here = match block.law {
+                Law::Contact { .. } | Law::Puncture { .. } => self.lambda[block.first] > 0.0,
+                Law::Channel { .. } => self.lambda[block.range()].iter().any(|force| *force != 0.0),
+                Law::Bilateral { .. } => false,
+            };
+            if touches_here && first.kind == RowKind::Point {
                 let force = block.range().map(|row| self.snapshot.rows[row].direction * self.lambda[row]).sum();
                 let point = pose.translation.vector + pose.rotation * first.point_tool;
                 if !touches.add(Touch { point, force }) {
@@ -143,6 +150,12 @@ impl LocalMechanism {
             }
         }
         touches
+    }
+
+    /// What the tip of a needle has done since the beginning.
+    #[must_use]
+    pub fn tip(&self) -> TipReport {
+        self.tip.report()
     }
 
     /// What the tool has done to each body of the scene, and over what time, s.
@@ -189,19 +202,25 @@ impl LocalMechanism {
                 old_blocks[..old_count].iter().position(same)
             };
             let source = found.map_or(&new.lambda[rows.clone()], |at| &old_lambda[old_blocks[at].range()]);
-            self.lambda[rows].copy_from_slice(source);
-            self.gaps[index] = found.map_or(f64::NAN, |at| old_gaps[at]);
+            self.lambda[rows.clone()].copy_from_slice(source);
+            for row in rows {
+                self.gaps[row] = found.map_or(f64::NAN, |at| old_gaps[old_blocks[at].first + row - block.first]);
+            }
         }
+        self.tip.adopt(&self.snapshot);
         let age_s = now.seconds_after(new.stamp.at);
         self.bodies.adopt(new, &self.lambda, age_s, period_s);
-        for index in 0..new.block_count {
-            let row = self.blocks[index].first;
-            let gap = self.row_gap(row, pose, age_s) + self.scene_part(row, &self.lambda);
-            let known = self.gaps[index];
-            // A constraint that is new may start overlapping; it then lets go of the overlap gently. Not at the first
-            // snapshot: there is nothing to be blended from.
-            let offset = if known.is_nan() { (-gap).max(0.0) } else { known - gap };
-            self.offsets[index] = if first && known.is_nan() { 0.0 } else { offset };
+        for block in &new.blocks[..new.block_count] {
+            for row in block.range().filter(|row| !block.law.slides(row - block.first)) {
+                let gap = self.row_gap(row, pose, age_s) + self.scene_part(row, &self.lambda);
+                let known = self.gaps[row];
+                // A constraint that is new may start violated; it then lets go of the violation gently. Not at the first
+                // snapshot: there is nothing to be blended from.
+                let two_sided = matches!(block.law, Law::Bilateral { .. } | Law::Channel { .. }) && row > block.first;
+                let overlap = if two_sided { -gap } else { (-gap).max(0.0) };
+                let offset = if known.is_nan() { overlap } else { known - gap };
+                self.offsets[row] = if first && known.is_nan() { 0.0 } else { offset };
+            }
         }
         self.fade_from = [now; MAX_BLOCKS];
         // What was caught here goes on as long as it carries: the simulation may not know of it yet.
@@ -212,7 +231,7 @@ impl LocalMechanism {
             {
                 let first = self.blocks[index].first;
                 self.lambda[first..first + 3].copy_from_slice(&old_lambda[block.range()]);
-                self.offsets[index] = old_gaps[at] - self.row_gap(first, pose, 0.0);
+                self.offsets[first] = old_gaps[block.first] - self.row_gap(first, pose, 0.0);
             }
         }
         // No longer than until the next one may come: else offsets would pile up.
@@ -227,6 +246,7 @@ impl LocalMechanism {
         own.block_count = new.block_count;
         own.row_count = new.row_count;
         own.dropped = new.dropped;
+        own.tip = new.tip;
         own.anew[..new.block_count].copy_from_slice(&new.anew[..new.block_count]);
         own.rows[..new.row_count].copy_from_slice(new.rows());
         self.rigid_scene = true;
@@ -246,8 +266,8 @@ impl LocalMechanism {
     }
 
     /// Violation of a row with the tool at `pose` and the bodies where they are, without any force.
-    fn row_gap(&self, row: usize, pose: &Pose, age_s: f64) -> f64 {
-        let row = &self.snapshot.rows[row];
+    fn row_gap(&self, index: usize, pose: &Pose, age_s: f64) -> f64 {
+        let row = &self.snapshot.rows[index];
         let position = match row.kind {
             RowKind::Scene => 0.0,
             RowKind::Point => row.direction.dot(&(pose.translation.vector + pose.rotation * row.point_tool)),
@@ -256,7 +276,8 @@ impl LocalMechanism {
                 row.direction.dot(&(built * log_so3(&(built.inverse() * pose.rotation))))
             }
         };
-        position - row.offset + row.drift * age_s + self.bodies.moved(row)
+        let cut = if self.tip.row() == Some(index) { self.tip.ahead_m() } else { 0.0 };
+        position - row.offset + row.drift * age_s + self.bodies.moved(row) + cut
     }
 
     /// `(W λ)` of a row, the scene's part alone.
@@ -271,6 +292,7 @@ impl LocalMechanism {
     pub fn solve(&mut self, motion: &ToolMotion, settings: &Settings, tick: &Tick<'_>) -> LocalReport {
         self.surfaces.refresh(&mut self.snapshot, &motion.pose);
         self.catch(&motion.pose, tick.began);
+        self.tip.sharpen(&self.snapshot, &mut self.blocks);
         let rows = self.snapshot.row_count;
         if rows == 0 {
             self.bodies.advance(&[], &[], &[], motion.period_s);
@@ -303,16 +325,26 @@ impl LocalMechanism {
         for (row, force) in self.jacobian.iter().zip(lambda.iter()) {
             report.wrench += row * *force;
         }
-        for (block, gap) in blocks.iter().zip(&mut self.gaps) {
-            *gap = compliance.violation(block.first, lambda);
-            if matches!(block.law, Law::Contact { .. }) {
-                for row in block.first + 1..block.range().end {
+        for block in blocks {
+            for row in block.range() {
+                if block.law.slides(row - block.first) {
                     report.friction += self.jacobian[row] * lambda[row];
+                } else {
+                    self.gaps[row] = compliance.violation(row, lambda);
                 }
-                report.contacts += u32::from(lambda[block.first] > 0.0);
-                report.penetration_m = report.penetration_m.max(-*gap);
+            }
+            match block.law {
+                Law::Contact { .. } => {
+                    report.contacts += u32::from(lambda[block.first] > 0.0);
+                    report.penetration_m = report.penetration_m.max(-self.gaps[block.first]);
+                }
+                Law::Puncture { .. } | Law::Channel { .. } => {
+                    report.contacts += u32::from(lambda[block.range()].iter().any(|force| *force != 0.0));
+                }
+                Law::Bilateral { .. } => {}
             }
         }
+        self.tip.cut(blocks, lambda, &mut self.gaps);
         let blocks = &self.blocks[..self.snapshot.block_count];
         self.bodies.advance(blocks, self.snapshot.rows(), &self.lambda[..rows], motion.period_s);
         report
@@ -320,7 +352,9 @@ impl LocalMechanism {
 
     /// Makes contacts of what has come through deeper than any contact is pressed in.
     fn catch(&mut self, pose: &Pose, now: MonoNs) {
-        let deepest = self.gaps[..self.snapshot.block_count].iter().fold(0.0_f64, |deepest, gap| deepest.max(-gap));
+        let gap = |block: &Block| self.gaps[block.first];
+        let blocks = &self.blocks[..self.snapshot.block_count];
+        let deepest = blocks.iter().fold(0.0_f64, |deepest, block| deepest.max(-gap(block)));
         for intruder in self.patrol.look(pose, deepest + BEYOND).into_iter().flatten() {
             let known = self.blocks[..self.snapshot.block_count].iter().any(|block| block.id == intruder.id);
             if !known && self.stand_in(&intruder, pose, now).is_none() {
@@ -341,10 +375,11 @@ impl LocalMechanism {
             count
         } else {
             // In place of the contact that is farthest from being one.
+            let gap = |index: usize| self.gaps[own.blocks[index].first];
             let idle = |index: &usize| {
-                own.anew[*index] != Anew::No && self.lambda[own.blocks[*index].first] == 0.0 && self.gaps[*index] > 0.0
+                own.anew[*index] != Anew::No && self.lambda[own.blocks[*index].first] == 0.0 && gap(*index) > 0.0
             };
-            let farthest = (0..count).filter(idle).max_by(|a, b| self.gaps[*a].total_cmp(&self.gaps[*b]));
+            let farthest = (0..count).filter(idle).max_by(|a, b| gap(*a).total_cmp(&gap(*b)));
             let index = farthest?;
             own.blocks[index] = Block { id: intruder.id, law: law(0.0), ..own.blocks[index] };
             index
@@ -362,8 +397,8 @@ impl LocalMechanism {
         self.surfaces.refresh_one(own, index, pose);
         self.blocks[index] = Block { law: law(self.contact_compliance), ..own.blocks[index] };
         // It lets go of its overlap gently.
-        self.gaps[index] = 0.0;
-        self.offsets[index] = (-self.row_gap(first, pose, 0.0)).max(0.0);
+        self.gaps[first] = 0.0;
+        self.offsets[first] = (-self.row_gap(first, pose, 0.0)).max(0.0);
         self.fade_from[index] = now;
         Some(index)
     }
@@ -389,18 +424,17 @@ impl LocalMechanism {
             let block = self.blocks[index];
             for row in block.range() {
                 let speed = self.jacobian[row].dot(&motion.free);
-                let sliding = matches!(block.law, Law::Contact { .. }) && row > block.first;
                 let given = &self.snapshot.rows[row];
                 self.free[row] = self.bodies.coming(given, motion.period_s)
-                    + if sliding {
+                    + if block.law.slides(row - block.first) {
                         motion.period_s * (speed + given.drift)
                             - self.scene_part(row, &self.lambda)
                             - block.law.compliance() * self.lambda[row]
                     } else {
-                        self.row_gap(row, &motion.pose, age_s) + motion.lead_s * speed
+                        let fade = fading(self.fade_from[index]).max(0.0) * self.offsets[row];
+                        self.row_gap(row, &motion.pose, age_s) + motion.lead_s * speed + fade
                     };
             }
-            self.free[block.first] += fading(self.fade_from[index]).max(0.0) * self.offsets[index];
         }
     }
 

@@ -25,6 +25,7 @@ mod gate;
 mod ledger;
 mod local;
 mod model;
+mod needle;
 mod orders;
 mod parameters;
 mod patrol;

@@ -746,6 +746,7 @@ fn publish(state: &mut HapticState, sample: &HandSample, handle: &Handle, tick: 
         pull: state.tool.pull,
         pushes: *pushes,
         pushed_s,
+        tip: state.local.tip(),
         buttons: sample.buttons,
     };
     let record = &mut state.record;

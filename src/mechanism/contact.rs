@@ -88,7 +88,7 @@ fn slip(w: &Matrix3<f64>, b: &Vector3<f64>, friction: f64, near: &Vector3<f64>) 
 }
 
 /// Unit vector `d` with `(G + s I) d = c` for the largest `s ≥ 0` that has one; `along` is a guess of it.
-fn unit_solution(g: &Matrix2<f64>, c: &Vector2<f64>, along: &Vector2<f64>) -> Option<Vector2<f64>> {
+pub(super) fn unit_solution(g: &Matrix2<f64>, c: &Vector2<f64>, along: &Vector2<f64>) -> Option<Vector2<f64>> {
     // (G + s I)⁻¹ v
     let solve = |s: f64, v: &Vector2<f64>| {
         let (a, b, e, f) = (g[(0, 0)] + s, g[(0, 1)], g[(1, 0)], g[(1, 1)] + s);

@@ -97,7 +97,7 @@ impl Path {
                     self.contacts.push((block.first, friction));
                     self.dx[block.first + 1..block.first + 3].fill(friction);
                 }
-                Law::Bilateral { .. } => self.joints.extend(block.range()),
+                Law::Bilateral { .. } | Law::Puncture { .. } | Law::Channel { .. } => self.joints.extend(block.range()),
             }
         }
         self.q.clear();

@@ -13,11 +13,13 @@
 //!
 //! The simulation runs this over slices; the haptic thread runs the same code over a [`MechanismSnapshot`].
 
+mod active;
 mod cone;
 mod contact;
 mod dense;
 mod interior;
 mod law;
+mod needle;
 pub mod newton;
 pub mod pgs;
 pub mod pmi;
@@ -31,4 +33,6 @@ pub use contact::{Mode, solve_contact};
 pub use law::Law;
 pub use problem::{Block, Problem};
 pub(crate) use problem::{dot, dot3};
-pub use snapshot::{Anew, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind, SceneBody};
+pub use snapshot::{
+    Anew, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind, SceneBody, TipMark,
+};

@@ -14,6 +14,7 @@
 //! A small multiple of the identity (a proximal term) keeps it regular when more contacts hold a body than it has
 //! degrees of freedom; it changes the steps, not the root.
 
+use super::active::Active;
 use super::dense::{back_substitute, factor};
 use super::interior::{Path, Scaled};
 use super::solver::{Outcome, Residuals, Settings, residuals, solve_while_promising, violation_scale};
@@ -60,6 +61,7 @@ pub struct Workspace {
     pivots: Vec<usize>,
     path: Path,
     trail: Trail,
+    active: Active,
 }
 
 impl Workspace {
@@ -76,8 +78,8 @@ impl Workspace {
 }
 
 /// Solves in place to the tolerance, starting from the forces in `lambda`. The residual in the outcome is the worst of
-/// [`residuals`]; `settings.iterations` bounds the sweeps, what comes after them has bounds of its own. Forces that are
-/// not finite (from a problem that is not) come back as zero, with an infinite residual.
+/// [`residuals`]; `settings.iterations` bounds the sweeps, what comes after them has bounds of its own. Problems with the laws
+/// of a needle are finished by Newton's method alone. Forces that are not finite (from a problem that is not) come back as zero, with an infinite residual.
 pub fn solve_robustly(
     problem: &Problem<'_>,
     lambda: &mut [f64],
@@ -86,6 +88,14 @@ pub fn solve_robustly(
     mut stop: impl FnMut() -> bool,
 ) -> Outcome {
     let sweep = Settings { tolerance: 0.1 * settings.tolerance, ..*settings };
+    // What comes after the sweeps here knows cones and joints; the laws of a needle have a method of their own.
+    if !problem.blocks.iter().all(|block| matches!(block.law, Law::Contact { .. } | Law::Bilateral { .. })) {
+        let mut outcome = solve_while_promising(problem, lambda, &sweep, &mut stop);
+        let (steps, residual) = work.active.finish(problem, lambda, settings.tolerance);
+        (outcome.iterations, outcome.residual) = (outcome.iterations + steps, residual);
+        outcome.converged = residual <= settings.tolerance;
+        return outcome;
+    }
     let mut outcome = solve_while_promising(problem, lambda, &sweep, &mut stop);
     outcome.residual = residuals(problem, lambda).worst();
     if !outcome.residual.is_finite() {
@@ -255,7 +265,9 @@ impl Workspace {
         for block in &self.blocks {
             let i = block.first;
             match block.law {
-                Law::Bilateral { .. } => self.map[block.range()].copy_from_slice(&self.delta[block.range()]),
+                Law::Bilateral { .. } | Law::Puncture { .. } | Law::Channel { .. } => {
+                    self.map[block.range()].copy_from_slice(&self.delta[block.range()]);
+                }
                 Law::Contact { friction, .. } => {
                     let tau = [0, 1, 2].map(|k| self.lambda[i + k] - self.delta[i + k]);
                     let bound = friction * tau[0].max(0.0);
@@ -333,8 +345,5 @@ fn power_of_two_near_root(x: f64) -> f64 {
 
 /// The block with a law that does not give way.
 fn strict(block: &Block) -> Block {
-    let mut block = *block;
-    let (Law::Contact { compliance, .. } | Law::Bilateral { compliance, .. }) = &mut block.law;
-    *compliance = 0.0;
-    block
+    Block { law: block.law.giving(0.0), ..*block }
 }

@@ -13,7 +13,7 @@
 
 use super::{Block, Law};
 use crate::math::{Mat6, Pose, Twist, Vec3, Vec6};
-use crate::shared::{MAX_PUSHED, Stamp};
+use crate::shared::{MAX_PUSHED, Stamp, TipReport};
 
 /// Most rows a snapshot holds: 42 contacts. The compliance matrix of this size is 128 KiB.
 pub const MAX_ROWS: usize = 128;
@@ -133,6 +133,24 @@ impl Anew {
     }
 }
 
+/// The block of a needle's tip. What breaks and is cut there between two snapshots is found by the haptic thread, which tells the
+/// simulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TipMark {
+    /// Id of the block; its law is one that breaks.
+    pub block: u64,
+    /// What of the haptic thread's report is in the snapshot already.
+    pub known: TipReport,
+    /// Force along the shaft that each metre of new channel adds, N/m.
+    pub grows_n_per_m: f64,
+}
+
+impl TipMark {
+    fn is_sound(&self) -> bool {
+        (self.known.advanced_m.abs() + self.grows_n_per_m).is_finite() && self.grows_n_per_m >= 0.0
+    }
+}
+
 /// See the module's head.
 #[derive(Clone, Copy)]
 pub struct MechanismSnapshot {
@@ -150,6 +168,8 @@ pub struct MechanismSnapshot {
     pub body_count: usize,
     /// Blocks that did not fit.
     pub dropped: u32,
+    /// The tip of a needle, where it meets something.
+    pub tip: Option<TipMark>,
     /// Rigid bodies; the first `body_count` count.
     pub bodies: [SceneBody; MAX_SCENE_BODIES],
     /// Laws; the first `block_count` count.
@@ -177,6 +197,7 @@ impl MechanismSnapshot {
             row_count: 0,
             body_count: 0,
             dropped: 0,
+            tip: None,
             bodies: [SceneBody::fixed(); MAX_SCENE_BODIES],
             blocks: [block; MAX_BLOCKS],
             anew: [Anew::No; MAX_BLOCKS],
@@ -229,6 +250,7 @@ impl MechanismSnapshot {
             next = block.range().end;
         }
         next == self.row_count
+            && self.tip.is_none_or(|tip| tip.is_sound())
             && self.step_s.is_finite()
             && self.step_s >= 0.0
             && self.lambda[..self.row_count].iter().all(|x| x.is_finite())

@@ -6,6 +6,7 @@
 //! things worse the factor falls back towards one.
 
 use super::contact::solve_contact_with;
+use super::needle::{into_channel, solve_channel, solve_puncture};
 use super::{Block, Law, Problem};
 use nalgebra::{Matrix3, Vector3};
 
@@ -49,7 +50,7 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Residuals {
     /// Largest of: overlap `−δ_n`, and any `|δ|` of a joint, relative to the violation; `λ_n δ_n` across an open gap,
-    /// relative to the product.
+    /// relative to the product; what solving a needle's block once more would change of its violation.
     pub complementarity: f64,
     /// Largest of: friction beyond the cone `‖λ_t‖ − µ λ_n`, and pull `−λ_n`, relative to the force.
     pub cone: f64,
@@ -85,6 +86,7 @@ impl Residuals {
                 self.cone = self.cone.max(tangent - friction * own[0]).max(-own[0]);
                 self.dissipation = self.dissipation.max(friction * own[0] * slip - dissipated);
             }
+            Law::Puncture { .. } | Law::Channel { .. } => {}
         }
     }
 }
@@ -258,7 +260,7 @@ fn relax(compliance: &mut impl Compliance, index: usize, block: &Block, lambda: 
     let range = block.range();
     let (mut old, mut delta) = (Vector3::zeros(), Vector3::zeros());
     old.as_mut_slice()[..range.len()].copy_from_slice(&lambda[range.clone()]);
-    if matches!(block.law, Law::Contact { .. }) {
+    if matches!(block.law, Law::Contact { .. } | Law::Puncture { .. }) {
         // Most candidates of a scene are apart: those cost one row.
         if old == Vector3::zeros() && compliance.violation(block.first, lambda) >= 0.0 {
             return 0.0;
@@ -274,8 +276,14 @@ fn relax(compliance: &mut impl Compliance, index: usize, block: &Block, lambda: 
     let step = solve_block(&block.law, own, &(delta - own.matrix * old), &old) - old;
     let correction = own.matrix * step;
     let mut next = old + step * relaxation;
-    if let Law::Contact { friction, .. } = block.law {
-        next = into_cone(&next, friction);
+    match block.law {
+        Law::Contact { friction, .. } => next = into_cone(&next, friction),
+        Law::Puncture { friction, most_n, .. } => {
+            next[0] = next[0].min(most_n);
+            next = into_cone(&next, friction);
+        }
+        Law::Channel { least_n, most_n, friction, .. } => next = into_channel(&next, (least_n, most_n), friction),
+        Law::Bilateral { .. } => {}
     }
     let rows = block.law.rows();
     lambda[range].copy_from_slice(&next.as_slice()[..rows]);
@@ -300,6 +308,8 @@ fn solve_block(law: &Law, own: &Own, b: &Vector3<f64>, near: &Vector3<f64>) -> V
     match *law {
         Law::Contact { friction, .. } => solve_contact_with(&own.matrix, own.inverse.as_ref(), b, friction, near).0,
         Law::Bilateral { .. } => own.inverse.map_or_else(Vector3::zeros, |inverse| -(inverse * b)),
+        Law::Puncture { friction, most_n, .. } => solve_puncture(own, b, friction, most_n, near),
+        Law::Channel { least_n, most_n, friction, .. } => solve_channel(own, b, (least_n, most_n), friction),
     }
 }
 
@@ -328,6 +338,11 @@ pub fn residuals(problem: &Problem<'_>, lambda: &[f64]) -> Residuals {
         let (w, b, own) = local(problem, block, lambda);
         let delta = w * own + b;
         worst.add(&block.law, &(own / force).into(), &(delta / scale).into());
+        if matches!(block.law, Law::Puncture { .. } | Law::Channel { .. }) {
+            // How far the block would still be moved if it were solved once more.
+            let exact = solve_block(&block.law, &Own { matrix: w, inverse: w.try_inverse() }, &b, &own);
+            worst.complementarity = worst.complementarity.max((w * (exact - own)).amax() / scale);
+        }
     }
     worst
 }

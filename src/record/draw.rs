@@ -1,11 +1,11 @@
-//! What a viewer draws of a recording: shapes, their places, and the force on the hand.
+//! What a viewer draws of a recording: shapes, their places, and forces.
 //!
 //! Thread: recorder.
 //!
 //! Frames: `world`, `tool`, `handle`, and `body/NAME` for each body, all placed in the world.
 
 use super::json::Json;
-use crate::haptic::TickRecord;
+use crate::haptic::{TickRecord, Touch};
 use crate::math::{Pose, Rot, Vec3};
 use crate::shared::SceneView;
 
@@ -141,41 +141,47 @@ fn colour(json: &mut Json, [r, g, b, a]: [f64; 4]) {
     });
 }
 
-/// The force on the hand, at the handle. The torque has no arrow; it can be plotted.
-pub(super) fn forces<'a>(record: &TickRecord, time_ns: u64, json: &'a mut Json) -> &'a [u8] {
+/// The force on the hand, at the handle, and those on the tool where it touches. The torque has no arrow; it can be plotted.
+pub(super) fn forces<'a>(record: &TickRecord, touches: &[Touch], time_ns: u64, json: &'a mut Json) -> &'a [u8] {
     // Forces are in the device's frame; the handle is known in both.
     let rotation_world_device = record.pose_world_handle.rotation * record.pose_device_handle.rotation.inverse();
-    let force = rotation_world_device * record.force.force;
-    let length = METRES_PER_NEWTON * force.norm();
+    let hand = (record.pose_world_handle.translation.vector, rotation_world_device * record.force.force);
+    let contacts: Vec<(Vec3, Vec3)> = touches.iter().map(|touch| (touch.point, touch.force)).collect();
     json.restart().list("deletions", |_| {}).list("entities", |json| {
-        json.element(|json| {
-            head(json, "world", "force", time_ns);
-            for nothing in ["cubes", "spheres", "cylinders"] {
-                json.list(nothing, |_| {});
-            }
-            tail(
-                json,
-                |json| {
-                    if length > SHORTEST_ARROW {
-                        json.element(|json| arrow(json, &record.pose_world_handle.translation.vector, &force, length));
-                    }
-                },
-                |_| {},
-            );
-        });
+        arrows(json, "force", &[hand], [0.85, 0.1, 0.1, 1.0], time_ns);
+        arrows(json, "contacts", &contacts, [0.1, 0.35, 0.85, 1.0], time_ns);
     });
     json.done()
 }
 
+/// Arrows from points along forces, as one thing that is drawn.
+fn arrows(json: &mut Json, id: &str, forces: &[(Vec3, Vec3)], shade: [f64; 4], time_ns: u64) {
+    json.element(|json| {
+        head(json, "world", id, time_ns);
+        for nothing in ["cubes", "spheres", "cylinders"] {
+            json.list(nothing, |_| {});
+        }
+        let all = |json: &mut Json| {
+            for (from, force) in forces {
+                if METRES_PER_NEWTON * force.norm() > SHORTEST_ARROW {
+                    json.element(|json| arrow(json, from, force, shade));
+                }
+            }
+        };
+        tail(json, all, |_| {});
+    });
+}
+
 /// An arrow from a point along a force.
-fn arrow(json: &mut Json, from: &Vec3, force: &Vec3, length: f64) {
+fn arrow(json: &mut Json, from: &Vec3, force: &Vec3, shade: [f64; 4]) {
+    let length = METRES_PER_NEWTON * force.norm();
     // Arrows point along x. Opposite directions leave the axis open; any square to x will do.
     let back = || Rot::from_axis_angle(&Vec3::z_axis(), std::f64::consts::PI);
     let turn = Rot::rotation_between(&Vec3::x(), force).unwrap_or_else(back);
     json.pose("pose", &Pose::from_parts((*from).into(), turn));
     json.number("shaft_length", 0.8 * length).number("shaft_diameter", 0.002);
     json.number("head_length", 0.2 * length).number("head_diameter", 0.004);
-    colour(json, [0.85, 0.1, 0.1, 1.0]);
+    colour(json, shade);
 }
 
 /// Places of tool and handle.

@@ -118,9 +118,9 @@ pub struct RecordLimits {
 }
 
 impl Default for RecordLimits {
-    /// Files of 1 GiB, some 12 minutes at 1 kHz; all kept; 256 MiB stay free.
+    /// Files of 1 GB, some 9 minutes at 1 kHz; all kept; 250 MB stay free.
     fn default() -> Self {
-        Self { file_bytes: 1 << 30, keep_files: None, free_bytes: 256 << 20 }
+        Self { file_bytes: 1_000_000_000, keep_files: None, free_bytes: 250_000_000 }
     }
 }
 

@@ -1,9 +1,10 @@
-//! What a run on real threads depended on beside its ticks, as messages and back: orders, and steps of the simulation.
+//! What goes beside the ticks, as messages and back: orders, steps of the simulation, contacts.
 //!
 //! Thread: recorder, and whoever reads.
 
 use super::json::{self, Json};
 use super::tick::parameter_name;
+use crate::haptic::{Touch, Touches};
 use crate::math::Vec3;
 use crate::shared::lifecycle::Event;
 use crate::shared::{Change, MonoNs, Order, Parameter, StepInput};
@@ -72,7 +73,8 @@ fn read_change(v: &Value) -> Option<Change> {
 /// Writes a step.
 pub(super) fn write_step(step: &StepInput, json: &mut Json) {
     json.restart().count("sequence", step.sequence).count("began_ns", step.began.0);
-    json.count("tool", step.tool).count("materials", step.materials).done();
+    json.count("tool", step.tool).count("second_tool", step.second_tool);
+    json.count("materials", step.materials).done();
 }
 
 /// Reads a step.
@@ -81,8 +83,30 @@ pub(super) fn read_step(v: &Value) -> Option<StepInput> {
         sequence: json::count(v, "sequence")?,
         began: MonoNs(json::count(v, "began_ns")?),
         tool: json::count(v, "tool")?,
+        second_tool: json::count(v, "second_tool").unwrap_or_default(),
         materials: json::count(v, "materials")?,
     })
+}
+
+/// Writes where the tool touches the scene.
+pub(super) fn write_touches(touches: &Touches, json: &mut Json) {
+    json.restart().count("due_ns", touches.at.0).list("contacts", |json| {
+        for touch in touches.all() {
+            json.element(|json| {
+                json.vector("point", &touch.point).vector("force", &touch.force);
+            });
+        }
+    });
+    json.done();
+}
+
+/// Reads where the tool touches the scene.
+pub(super) fn read_touches(v: &Value) -> Option<Touches> {
+    let mut touches = Touches::none(MonoNs(json::count(v, "due_ns")?));
+    for contact in v.get("contacts")?.as_array()? {
+        touches.add(Touch { point: json::vector(contact, "point")?, force: json::vector(contact, "force")? });
+    }
+    Some(touches)
 }
 
 #[cfg(test)]
@@ -90,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn orders_and_steps_come_back_as_they_were() {
+    fn orders_steps_and_contacts_come_back_as_they_were() {
         let force = Change::Force { force: [0.1, -0.0, 1e-300], torque: [1.0, 2.0, 3.0], until: MonoNs(u64::MAX / 3) };
         let turn = Change::Turn { rate: -0.7, until: MonoNs(3) };
         let changes = [Change::Event(Event::Resume), Change::Set(Parameter::MotionScale, 0.3), force, turn];
@@ -99,9 +123,14 @@ mod tests {
         write(41, &order, &mut json);
         let value: Value = serde_json::from_slice(json.text_so_far()).expect("it is JSON");
         assert_eq!(read(&value), Some((41, order)));
-        let step = StepInput { sequence: 1, began: MonoNs(2), tool: 3, materials: 4 };
+        let step = StepInput { sequence: 1, began: MonoNs(2), tool: 3, second_tool: 2, materials: 4 };
         write_step(&step, &mut json);
         let value: Value = serde_json::from_slice(json.text_so_far()).expect("it is JSON");
         assert_eq!(read_step(&value), Some(step));
+        let mut touches = Touches::none(MonoNs(5));
+        touches.add(Touch { point: Vec3::new(0.1, -0.0, 1e-300), force: Vec3::z() });
+        write_touches(&touches, &mut json);
+        let value: Value = serde_json::from_slice(json.text_so_far()).expect("it is JSON");
+        assert_eq!(read_touches(&value), Some(touches));
     }
 }

@@ -8,7 +8,7 @@
 use super::records::{Next, Records};
 use super::sink::{ATTACHMENTS, METADATA, take_facts};
 use super::{Provenance, json, order, tick};
-use crate::haptic::TickRecord;
+use crate::haptic::{TickRecord, Touches};
 use crate::math::Pose;
 use crate::shared::{Order, StepInput};
 use mcap::McapError;
@@ -34,6 +34,8 @@ pub enum Entry {
     Step(StepInput),
     /// An order, and the tick that answered it.
     Order(u64, Box<Order>),
+    /// Where the tool touches the scene.
+    Contacts(Box<Touches>),
     /// Where tool, handle or bodies are, by the names of their frames.
     Places(Vec<(String, Pose)>),
 }
@@ -228,6 +230,9 @@ fn message(topic: &str, data: &[u8]) -> Meaning {
         "/step" => parsed().and_then(|value| order::read_step(&value)).map(Entry::Step),
         "/order" => {
             parsed().and_then(|value| order::read(&value)).map(|(tick, order)| Entry::Order(tick, Box::new(order)))
+        }
+        "/contacts" => {
+            parsed().and_then(|value| order::read_touches(&value)).map(|touches| Entry::Contacts(Box::new(touches)))
         }
         "/tf" => parsed().and_then(|value| places(&value)).map(Entry::Places),
         _ => return Meaning::Nothing,

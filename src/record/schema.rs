@@ -18,7 +18,7 @@ pub(super) enum Topic {
     Transforms,
     /// Shapes of the bodies, once per file.
     Scene,
-    /// Force on the hand as an arrow.
+    /// Force on the hand, and those of the contacts, as arrows.
     Forces,
     /// The handle.
     Handle,
@@ -36,11 +36,13 @@ pub(super) enum Topic {
     Step,
     /// Orders to the loop.
     Order,
+    /// Where the tool touches the scene.
+    Contacts,
 }
 
 impl Topic {
     /// All of them, in the order of their numbers.
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Tick,
         Self::Transforms,
         Self::Scene,
@@ -53,6 +55,7 @@ impl Topic {
         Self::Diagnostics,
         Self::Step,
         Self::Order,
+        Self::Contacts,
     ];
 
     /// Its address in the file.
@@ -70,6 +73,7 @@ impl Topic {
             Self::Diagnostics => "/diagnostics",
             Self::Step => "/step",
             Self::Order => "/order",
+            Self::Contacts => "/contacts",
         }
     }
 
@@ -87,6 +91,7 @@ impl Topic {
             Self::Diagnostics => "hapticd.Diagnostics",
             Self::Step => "hapticd.Step",
             Self::Order => "hapticd.Order",
+            Self::Contacts => "hapticd.Contacts",
         }
     }
 
@@ -112,10 +117,14 @@ impl Topic {
             Self::Mark => object(&[("tick", whole()), ("text", text())]),
             Self::Diagnostics => object(&[("tick", whole()), ("lost", whole()), ("text", text())]),
             Self::Step => {
-                let names = ["sequence", "began_ns", "tool", "materials"];
+                let names = ["sequence", "began_ns", "tool", "second_tool", "materials"];
                 object(&names.map(|name| (name, whole())))
             }
             Self::Order => object(&[("tick", whole()), ("changes", list(json!({ "type": "object" })))]),
+            Self::Contacts => {
+                let contact = object(&[("point", vector()), ("force", vector())]);
+                object(&[("due_ns", whole()), ("contacts", list(contact))])
+            }
         };
         schema.to_string()
     }

@@ -8,7 +8,7 @@ use super::place;
 use super::schema::Topic;
 use super::sink::Sink;
 use super::{Look, Provenance, RecordError, RecordLimits, RecordOptions, order, tick};
-use crate::haptic::TickRecord;
+use crate::haptic::{TickRecord, Touches};
 use crate::shared::lifecycle::State;
 use crate::shared::{Faults, MonoNs, Order, SceneView, StepInput};
 use std::fs::OpenOptions;
@@ -50,6 +50,7 @@ pub(super) struct Scribe {
     newest: Option<(u64, MonoNs)>,
     drawn: Option<MonoNs>,
     viewed: Option<MonoNs>,
+    touches: Touches,
     state: Option<State>,
     fault_seen: [Option<MonoNs>; Faults::ALL.len()],
 }
@@ -92,6 +93,7 @@ impl Scribe {
             newest: None,
             drawn: None,
             viewed: None,
+            touches: Touches::none(MonoNs(0)),
             state: None,
             fault_seen: [None; Faults::ALL.len()],
         };
@@ -162,7 +164,7 @@ impl Scribe {
             self.put(Topic::Transforms, now)?;
             draw::handle(record, now, &mut self.json);
             self.put(Topic::Handle, now)?;
-            draw::forces(record, now, &mut self.json);
+            draw::forces(record, self.touches.all(), now, &mut self.json);
             self.put(Topic::Forces, now)?;
         }
         Ok(())
@@ -214,6 +216,17 @@ impl Scribe {
             self.put(Topic::Transforms, now)?;
         }
         Ok(())
+    }
+
+    /// Where the tool touches the scene, when that is new; that it touches nothing is told once.
+    pub(super) fn touches(&mut self, touches: &Touches) -> Result<(), RecordError> {
+        let nothing = self.touches.all().is_empty() && touches.all().is_empty();
+        if nothing || touches.at <= self.touches.at {
+            return Ok(());
+        }
+        self.touches = *touches;
+        order::write_touches(touches, &mut self.json);
+        self.put(Topic::Contacts, self.now_ns())
     }
 
     /// Something that happened, as a JSON object; any other text is kept as text.

@@ -3,7 +3,7 @@
 use super::schema::Topic;
 use super::*;
 use crate::device::HandForce;
-use crate::haptic::{Account, TickRecord};
+use crate::haptic::{Account, TickRecord, Touch, Touches};
 use crate::math::{Pose, Random, Rot, Vec3};
 use crate::shared::lifecycle::{Event, State};
 use crate::shared::{Change, Faults, MonoNs, Order, Parameter, Parameters, SceneView, StepInput};
@@ -150,7 +150,7 @@ fn read(path: &Path) -> Result<Found, ReadError> {
             Entry::Mark(tick, text) => marks.push((tick, text)),
             Entry::Fault(tick, name) => faults.push((tick, name)),
             Entry::Lost(count) => lost = count,
-            Entry::Step(_) | Entry::Order(..) | Entry::Places(_) => {}
+            Entry::Step(_) | Entry::Order(..) | Entry::Contacts(_) | Entry::Places(_) => {}
         }
     }
     let cut_short = reader.cut_short().is_some();
@@ -391,10 +391,13 @@ fn every_message_is_as_its_schema_says() {
     let mut odd = plain_ticks(100);
     odd[3].wanted.force.x = f64::NAN;
     odd[4].residual = f64::INFINITY;
+    let mut touches = Touches::none(MonoNs(6));
+    assert!(touches.add(Touch { point: Vec3::x(), force: Vec3::z() }));
+    scribe.touches(&touches).expect("it is written");
     odd.iter().try_for_each(|tick| scribe.tick(tick)).expect("it is written");
     scribe.view(&view).expect("it is written");
     scribe.event("{}").expect("it is written");
-    let step = StepInput { sequence: 7, began: MonoNs(5), tool: 3, materials: 1 };
+    let step = StepInput { sequence: 7, began: MonoNs(5), tool: 3, second_tool: 0, materials: 1 };
     scribe.step(&step).expect("it is written");
     let changes = [Change::Set(Parameter::Stiffness, 900.0), Change::Event(Event::Enable)];
     scribe.order(&(9, Order::new(4, &changes).expect("few changes"))).expect("it is written");

@@ -35,6 +35,9 @@ const HAPTIC_SOLVER: Settings = Settings { iterations: 60, tolerance: 1e-6, rela
 /// The same for machined parts, which touch at two dozen places at once.
 const PARTS_SOLVER: Settings = Settings { iterations: 120, ..HAPTIC_SOLVER };
 
+/// The same for a needle: points along one shaft hang together closely, and what is cut for good must not hang on what is left over.
+const NEEDLE_SOLVER: Settings = Settings { iterations: 100, tolerance: 1e-9, relaxation: 1.3 };
+
 /// How far a contact of machined parts gives way in the tick, m/N: 2 µm under a newton, as stiff as the inertia of a tool of
 /// 200 g over a tick, and two hundred times as stiff as what a device can render.
 const PARTS_YIELD: f64 = 2e-6;
@@ -173,6 +176,8 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
     let policy = check.policy();
     let bodies = check.bodies();
     let tool = check.tool();
+    let needle = tool.as_ref().zip(bodies.as_ref()).and_then(|(tool, bodies)| check.needle(tool, bodies));
+    check.needle_asked();
     let coupling = check.coupling(&limits);
     check.overlaps();
     check.buttons();
@@ -191,6 +196,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
     let sim = SimModel {
         bodies,
         tools: vec![tool.clone()],
+        needle,
         materials: spec.materials.clone(),
         gravity: spec.gravity,
         rate_hz: spec.simulation_hz,
@@ -212,7 +218,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
         coupling,
         tool: ToolModel { inertia: tool.inertia, start: tool.start },
         policy,
-        solver: if has_parts { PARTS_SOLVER } else { HAPTIC_SOLVER },
+        solver: haptic_solver(sim.needle.is_some(), has_parts),
         surfaces: surfaces(&sim, &tool),
     };
     let built = Built {
@@ -230,6 +236,15 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
         haptic,
     };
     (problems, Some(built))
+}
+
+/// Bounds of the solve in a tick.
+fn haptic_solver(needle: bool, parts: bool) -> Settings {
+    match (needle, parts) {
+        (true, _) => NEEDLE_SOLVER,
+        (false, true) => PARTS_SOLVER,
+        (false, false) => HAPTIC_SOLVER,
+    }
 }
 
 /// What the haptic thread may ask: parts, and what they meet.
@@ -286,7 +301,7 @@ impl Check<'_> {
     /// Makes every shape.
     fn solids(&mut self) {
         let spec = self.spec;
-        let mut made = |key: &str, shape| match make(shape, &spec.source) {
+        let mut made = |key: &str, shape, tissue| match make(shape, tissue, &spec.source) {
             Ok(solid) => Some(solid),
             Err(unmade) => {
                 self.error(key, &unmade.message, &unmade.help);
@@ -294,8 +309,10 @@ impl Check<'_> {
             }
         };
         let bodies = spec.bodies.iter().enumerate();
-        let solids = bodies.map(|(index, body)| made(&format!("body.{index}.shape"), &body.shape)).collect();
-        let held = made("tool.shape", &spec.tool.shape);
+        let solids = bodies
+            .map(|(index, body)| made(&format!("body.{index}.shape"), &body.shape, body.tissue.as_ref()))
+            .collect();
+        let held = made("tool.shape", &spec.tool.shape, None);
         (self.solids, self.held) = (solids, held);
     }
 
@@ -360,17 +377,18 @@ impl Check<'_> {
             let Some(Solid { shape, field, elements }) = solid else { continue };
             let properties = shape.mass_properties(1.0);
             let center = match (body.weight, &properties) {
-                (Weight::Fixed | Weight::Elastic(_), _) | (_, None) => Pose::identity(),
+                (Weight::Fixed | Weight::Elastic(_) | Weight::Tissue, _) | (_, None) => Pose::identity(),
                 (_, Some(properties)) => Pose::from_parts(properties.center.into(), Default::default()),
             };
             let motion = match (body.weight, &properties) {
                 (Weight::Fixed, _) => Some(Motion::Fixed),
                 (Weight::Elastic(material), _) => self.elastic(index, material, elements.as_deref()),
+                (Weight::Tissue, _) => elements.as_deref().and_then(|mesh| self.tissue(index, mesh)),
                 (Weight::Mass(mass), Some(p)) => inertia_of(p, mass / p.mass).map(Motion::Free),
                 (Weight::Density(density), Some(p)) => inertia_of(p, density).map(Motion::Free),
                 (_, None) => None,
             };
-            if motion.is_none() && !matches!(body.weight, Weight::Elastic(_)) {
+            if motion.is_none() && !matches!(body.weight, Weight::Elastic(_) | Weight::Tissue) {
                 let message = format!("`{}` is too light or too small to be moved by computed forces", body.name);
                 self.error(
                     &format!("body.{index}.weight"),
@@ -378,11 +396,18 @@ impl Check<'_> {
                     "make it heavier or larger; are the units right?",
                 );
             }
+            let pose_body_shape = match (&motion, &elements) {
+                (Some(Motion::Tissue(_)), Some(mesh)) => {
+                    let bounds = mesh.aabb();
+                    Pose::from_parts((0.5 * (bounds.min + bounds.max)).into(), Default::default())
+                }
+                _ => center.inverse(),
+            };
             models.extend(motion.map(|motion| BodyModel {
                 name: body.name.clone(),
                 shape,
                 field,
-                pose_body_shape: center.inverse(),
+                pose_body_shape,
                 motion,
                 material: body.material,
                 start: body.pose * center,
@@ -428,7 +453,8 @@ impl Check<'_> {
         for (index, (body, solid)) in spec.bodies.iter().zip(&solids).enumerate() {
             let Some(solid) = solid else { continue };
             for (other, other_solid) in spec.bodies[..index].iter().zip(&solids) {
-                let deforms = [body.weight, other.weight].iter().any(|weight| matches!(weight, Weight::Elastic(_)));
+                let soft = |weight: Weight| matches!(weight, Weight::Elastic(_) | Weight::Tissue);
+                let deforms = soft(body.weight) || soft(other.weight);
                 let harmless = deforms || body.weight == Weight::Fixed && other.weight == Weight::Fixed;
                 let (false, Some(other_solid)) = (harmless, other_solid) else {
                     continue;
@@ -440,7 +466,8 @@ impl Check<'_> {
                     self.error(&format!("body.{index}.pose"), &message, &help);
                 }
             }
-            let Some(held) = &held else { continue };
+            // The hub and tissue do not touch; where the needle starts is looked at by itself.
+            let (Some(held), false) = (&held, body.weight == Weight::Tissue) else { continue };
             if let Some(depth) = overlap_m((&held.shape, &spec.tool.pose), (&solid.shape, &body.pose)) {
                 let depth = millimetres(depth);
                 let message = format!("the tool starts {depth} inside `{}`", body.name);

@@ -2,14 +2,15 @@
 //!
 //! Thread: cold. Paths start at the directory of the scene file.
 
-use super::spec::{ModelChoice, PartForm, PartSpec, ShapeSpec, Source};
+use super::build_needle::mesh_of;
+use super::spec::{ModelChoice, PartForm, PartSpec, ShapeSpec, Source, TissueSpec};
 use crate::bake::{Design, GridPlan, TrainPlan, bake_grid};
 use crate::collision::field::{Baked, FileError, SourceHash};
 use crate::geometry::mesh::{LengthUnit, MeshSurface, TriMesh, Weld, read_obj, read_stl};
 use crate::geometry::parts::{Body, Fit, Hand, ThreadSpec};
 use crate::geometry::snap::SnapSpec;
-use crate::geometry::tet::TetMesh;
-use crate::geometry::{Part, Shape};
+use crate::geometry::tet::{TetMesh, read_msh, read_vtk, read_vtu};
+use crate::geometry::{Cuboid, Part, Shape};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use std::sync::Arc;
 const FILE_MAX: u64 = 256 << 20;
 /// Most triangles of a mesh in a scene: each corner is looked at in every step.
 const TRIANGLES_MAX: usize = 200_000;
+/// Most nodes of tissue from a file.
+const TISSUE_NODES_MAX: usize = 10_000;
 
 /// A shape ready for the simulation.
 #[derive(Clone, Debug)]
@@ -43,8 +46,8 @@ impl Unmade {
     }
 }
 
-/// Makes a shape of the scene file `source`.
-pub(super) fn make(spec: &ShapeSpec, source: &Source) -> Result<Solid, Unmade> {
+/// Makes a shape of the scene file `source`; `tissue` is what is said of a body that is tissue.
+pub(super) fn make(spec: &ShapeSpec, tissue: Option<&TissueSpec>, source: &Source) -> Result<Solid, Unmade> {
     match spec {
         ShapeSpec::Plain(shape) => Ok(Solid { shape: shape.clone(), field: None, elements: None }),
         ShapeSpec::Part(part) => make_part(part, source),
@@ -58,6 +61,14 @@ pub(super) fn make(spec: &ShapeSpec, source: &Source) -> Result<Solid, Unmade> {
             let surface = MeshSurface::new(skin.clone()).map_err(|error| cannot(&error))?;
             let part = Part::new("snap-socket", Box::new(surface), skin, false);
             Ok(Solid { shape: Shape::Part(Arc::new(part)), field: None, elements: Some(Arc::new(elements)) })
+        }
+        ShapeSpec::Tissue(form) => {
+            let help = "change its size, `cell`, layers or file";
+            let elements = mesh_of(form, tissue, source).map_err(|message| Unmade::new(message, help))?;
+            let bounds = elements.aabb();
+            // Nothing but a needle touches tissue, and that asks its elements: the box around it stands for it elsewhere.
+            let shape = Shape::Cuboid(Cuboid { half: 0.5 * (bounds.max - bounds.min) });
+            Ok(Solid { shape, field: None, elements: Some(Arc::new(elements)) })
         }
     }
 }
@@ -154,6 +165,36 @@ fn read_mesh(path: &Path, unit: LengthUnit) -> Result<TriMesh, Unmade> {
     if !(1e-4..=1.0).contains(&longest) {
         let message = format!("the mesh is {:.4} mm long with `unit = \"{}\"`", longest * 1e3, unit.symbol());
         return Err(Unmade::new(message, "parts have 0.1 mm to 1 m: is the unit right?"));
+    }
+    Ok(mesh)
+}
+
+/// A mesh of tetrahedra, each of ten nodes, from the file `file` beside the scene.
+pub(super) fn read_tets(file: &str, unit: LengthUnit, source: &Source) -> Result<TetMesh, String> {
+    let path = beside(source, file);
+    let bytes = read_file(&path).map_err(|unmade| unmade.message)?;
+    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
+    let mesh = match ending.as_ref().and_then(|ending| ending.to_str()) {
+        Some("msh") => read_msh(&bytes, unit),
+        Some("vtk") => read_vtk(&bytes, unit),
+        Some("vtu") => read_vtu(&bytes, unit),
+        _ => return Err(format!("{} is neither .msh nor .vtk nor .vtu", path.display())),
+    };
+    let mesh = mesh.map_err(|error| format!("{}: {error}", path.display()))?.with_midsides();
+    let report = mesh.check();
+    if !report.is_sound() {
+        return Err(format!("{}: {:?}", path.display(), report.faults.first()));
+    }
+    let (nodes, size) = (mesh.nodes().len(), mesh.aabb());
+    let longest = (size.max - size.min).amax();
+    if nodes > TISSUE_NODES_MAX {
+        return Err(format!(
+            "{} has {nodes} nodes, ten for each tetrahedron; at most {TISSUE_NODES_MAX}",
+            path.display()
+        ));
+    }
+    if !(1e-3..=2.0).contains(&longest) {
+        return Err(format!("the mesh is {:.4} mm long with `unit = \"{}\"`", longest * 1e3, unit.symbol()));
     }
     Ok(mesh)
 }

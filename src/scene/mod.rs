@@ -4,7 +4,8 @@
 //!
 //! ```text
 //!  bytes ──► parse: units, names, bounds ──► SceneSpec ──► build: against a device ──► Built
-//!     [read] [read_shape] [read_part] [read_turning] [read_operator] …   [build] [make] [build_tool] [overlap]
+//!     [read] [read_shape] [read_part] [read_tissue]                 [build] [make] [build_tool] [build_needle] [overlap]
+//!     [read_operator] [read_task] [read_turning]                    [build_turning]
 //!  Built.task + what happens ──► TaskWatcher: which goals are met                     [task]
 //!  names of what is in the program itself                                             [shipped]
 //! ```
@@ -15,6 +16,7 @@
 //! its centre of mass, which is the same point for every shape but a bore.
 
 mod build;
+mod build_needle;
 mod build_tool;
 mod build_turning;
 mod make;
@@ -25,9 +27,11 @@ mod read_part;
 mod read_shape;
 mod read_snap;
 mod read_task;
+mod read_tissue;
 mod read_turning;
 mod schema;
 mod schema_task;
+mod schema_tissue;
 mod shipped;
 mod spec;
 pub mod task;
@@ -39,11 +43,14 @@ pub use shipped::{
     OpenError, device_text, open, open_device, scene_text, shipped, shipped_device, shipped_device_names, shipped_names,
 };
 pub use spec::{
-    BodySpec, CouplingKind, CouplingSpec, HandSpec, ModelChoice, OperatorSpec, PartForm, PartKind, PartSpec,
-    SafetySpec, SceneSpec, ShapeSpec, Source, SpannerSpec, TaskSpec, ToolSpec, TurningSpec, Weight,
+    BodySpec, CouplingKind, CouplingSpec, HandSpec, LayerSpec, ModelChoice, NeedleSpec, OperatorSpec, PartForm,
+    PartKind, PartSpec, SafetySpec, SceneSpec, ShapeSpec, Source, SpannerSpec, TaskSpec, TissueForm, TissueSpec,
+    ToolSpec, TurningSpec, Weight,
 };
 pub use task::{Condition, Goal, GoalState, Observation, TaskProgress, TaskWatcher, When};
 
+#[cfg(test)]
+mod needle_tests;
 #[cfg(test)]
 mod part_tests;
 #[cfg(test)]

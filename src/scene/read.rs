@@ -9,6 +9,7 @@ use super::read_operator::{Names, read_operator};
 use super::read_shape::{read_pose, read_shape};
 use super::read_snap::read_elastic;
 use super::read_task::read_task;
+use super::read_tissue::{read_needle, read_tissue};
 use super::read_turning::read_turning;
 use super::spec::{
     BodySpec, CouplingKind, CouplingSpec, HandSpec, SafetySpec, SceneSpec, ShapeSpec, Source, ToolSpec, Weight,
@@ -88,6 +89,7 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
     let material_names: Vec<&str> = materials.iter().map(|m| m.name.as_str()).collect();
     let bodies = read_bodies(root, &material_names, &mut source);
     let tool = root.table("tool").required().and_then(|table| read_tool(&table, &material_names, &mut source));
+    let needle = root.table("needle").optional().map(|table| read_needle(&table, &mut source));
     let coupling = root.table("coupling").required().and_then(|table| read_coupling(&table, &mut source));
     let (mapping, clutch_button) = read_mapping(&root.section("mapping"), &mut source);
     let turning = read_turning(root, &mut source);
@@ -109,6 +111,7 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
         bodies: bodies.into_iter().map(|(_, body)| body).collect::<Option<_>>()?,
         materials,
         tool: tool?,
+        needle,
         coupling: coupling?,
         mapping,
         clutch_button,
@@ -183,7 +186,9 @@ fn read_bodies(root: &Table<'_>, materials: &[&str], source: &mut Source) -> Vec
         source.mark(format!("body.{index}.pose"), table.span_of("pose"));
         let weight = if table.contains("density") { "density" } else { "mass" };
         source.mark(format!("body.{index}.weight"), table.span_of(weight));
-        source.mark(format!("body.{index}.shape"), table.span_of("shape"));
+        for key in ["shape", "tissue", "layer"] {
+            source.mark(format!("body.{index}.{key}"), table.span_of(key));
+        }
         let body = read_body(&table, &name, materials);
         (name, body)
     };
@@ -199,8 +204,11 @@ fn read_body(table: &Table<'_>, name: &str, materials: &[&str]) -> Option<BodySp
     let density = table.quantity("density", Dimension::Density).positive().at_most(DENSITY_MAX);
     let is_socket = matches!(shape, Some(ShapeSpec::Socket { .. }));
     let elastic = read_elastic(table, is_socket);
+    let is_tissue = matches!(shape, Some(ShapeSpec::Tissue(_)));
+    let tissue = read_tissue(table, is_tissue);
     let weight = match (fixed, table.contains("mass"), table.contains("density")) {
         _ if is_socket => elastic.map(Weight::Elastic),
+        _ if is_tissue => tissue.as_ref().map(|_| Weight::Tissue),
         (true, ..) => {
             for (key, value) in [("mass", mass.optional()), ("density", density.optional())] {
                 if value.is_some() {
@@ -220,7 +228,7 @@ fn read_body(table: &Table<'_>, name: &str, materials: &[&str]) -> Option<BodySp
     if !fixed && matches!(shape, Some(ShapeSpec::Plain(Shape::HalfSpace(_)))) {
         table.error("shape", "a half-space has no end and cannot move", "write fixed = true, or take a box");
     }
-    Some(BodySpec { name: name.to_owned(), shape: shape?, weight: weight?, material: material?, pose })
+    Some(BodySpec { name: name.to_owned(), shape: shape?, weight: weight?, material: material?, pose, tissue })
 }
 
 fn read_tool(table: &Table<'_>, materials: &[&str], source: &mut Source) -> Option<ToolSpec> {
@@ -233,6 +241,9 @@ fn read_tool(table: &Table<'_>, materials: &[&str], source: &mut Source) -> Opti
     let pose = read_pose(table, "pose");
     if matches!(shape, Some(ShapeSpec::Socket { .. })) {
         table.error("shape", "a socket is held by its base, not by a hand", "take a plug, or another solid");
+    }
+    if matches!(shape, Some(ShapeSpec::Tissue(_))) {
+        table.error("shape", "tissue cannot be held by a hand", "take a cylinder, or another solid, and add [needle]");
     }
     if matches!(shape, Some(ShapeSpec::Plain(Shape::HalfSpace(_)))) {
         table.error("shape", "a half-space has no end and cannot be held", "take a sphere, a box or another solid");

@@ -13,6 +13,7 @@
 
 use super::read::{read_button, target};
 use super::read_shape::{angle, direction, distance, offset, one_of, rotation};
+use super::read_task::{PUNCTURES_MAX, needle_length};
 use super::spec::{OperatorSpec, Source};
 use crate::device::PerPart;
 use crate::device::operator::{Action, MAX_PHASES, Phase, Skill, Until};
@@ -42,7 +43,7 @@ pub(super) const NAME_MAX: usize = 24;
 
 const SKILLS: [(&str, Skill); 3] = [("novice", Skill::Novice), ("trained", Skill::Trained), ("expert", Skill::Expert)];
 const ACTIONS: [&str; 9] = ["move_to", "press", "slide", "search", "turn", "screw", "swing", "follow", "rest"];
-const CONDITIONS: [&str; 9] = [
+const CONDITIONS: [&str; 13] = [
     "reached",
     "elapsed",
     "force_above",
@@ -52,6 +53,10 @@ const CONDITIONS: [&str; 9] = [
     "body_moved",
     "body_tilted",
     "body_at",
+    "needle_within",
+    "needle_depth_above",
+    "punctures",
+    "target_at",
 ];
 
 /// What phases may refer to.
@@ -252,6 +257,17 @@ fn read_condition(table: &Table<'_>, key: &str, names: &Names<'_>) -> Option<Unt
             let table = table.table(key).optional()?;
             let (body, angle_rad) = (read_body(&table, names.bodies), angle(&table, "angle"));
             Some(Until::BodyTilted { body: body?, angle_rad: angle_rad? })
+        }
+        "needle_within" => Some(Until::NeedleWithin { distance: needle_length(table, key)? }),
+        "needle_depth_above" => Some(Until::NeedleDepthAbove { depth: needle_length(table, key)? }),
+        "punctures" => {
+            let count = u32::try_from(table.integer(key, 1..=PUNCTURES_MAX).optional()?).ok()?;
+            Some(Until::Punctures { count })
+        }
+        "target_at" => {
+            let table = table.table(key).optional()?;
+            let (position, tolerance) = (super::read_shape::place(&table).required(), distance(&table, "tolerance"));
+            Some(Until::TargetAt { position: position?, tolerance: tolerance? })
         }
         _ => {
             let table = table.table(key).optional()?;

@@ -37,7 +37,7 @@ const AROUND: [i64; 2] = [61, 79];
 /// Rows on a flank, along a peg, along a hole.
 const ROWS_DEFAULT: [i64; 3] = [3, 30, 20];
 
-const UNITS: [(&str, LengthUnit); 5] = [
+pub(super) const UNITS: [(&str, LengthUnit); 5] = [
     ("mm", LengthUnit::Millimetre),
     ("m", LengthUnit::Metre),
     ("in", LengthUnit::Inch),

@@ -4,13 +4,14 @@
 
 use super::read_part::{PART_KEYS, ask_for, read_part};
 use super::read_snap;
+use super::read_tissue::{self, TissueKind};
 use super::spec::{PartKind, ShapeSpec};
 use crate::files::{Dimension, Field, Problem, Table};
 use crate::geometry::{Bore, Capsule, Cuboid, Cylinder, HalfSpace, Shape, Sphere};
 use crate::math::{Pose, Rot, Vec3};
 
 /// Smallest and largest length of a shape, m: a slip of a unit lies outside.
-const LENGTH_M: (f64, f64) = (1e-6, 10.0);
+pub(super) const LENGTH_M: (f64, f64) = (1e-6, 10.0);
 /// Farthest place from the origin along an axis, m.
 pub(super) const PLACE_MAX_M: f64 = 10.0;
 /// Largest angle of a pose, rad: once around.
@@ -27,9 +28,10 @@ enum Kind {
     Part(PartKind),
     Plug,
     Socket,
+    Tissue(TissueKind),
 }
 
-const KINDS: [(&str, Kind); 13] = [
+const KINDS: [(&str, Kind); 16] = [
     ("box", Kind::Box),
     ("sphere", Kind::Sphere),
     ("cylinder", Kind::Cylinder),
@@ -43,6 +45,9 @@ const KINDS: [(&str, Kind); 13] = [
     ("mesh", Kind::Part(PartKind::Mesh)),
     ("snap-plug", Kind::Plug),
     ("snap-socket", Kind::Socket),
+    ("tissue-block", Kind::Tissue(TissueKind::Block)),
+    ("tissue-organ", Kind::Tissue(TissueKind::Organ)),
+    ("tissue-mesh", Kind::Tissue(TissueKind::Mesh)),
 ];
 
 /// The shape under `shape`.
@@ -56,6 +61,7 @@ pub(super) fn read_shape(table: &Table<'_>) -> Option<ShapeSpec> {
         }
         PART_KEYS.iter().for_each(|key| ask_for(&shape, key));
         read_snap::ask_for(&shape);
+        read_tissue::ask_for(&shape);
         return None;
     };
     let made = match kind {
@@ -73,6 +79,7 @@ pub(super) fn read_shape(table: &Table<'_>) -> Option<ShapeSpec> {
         Kind::Bore => bore(&shape)?,
         Kind::Plug => return read_snap::read_plug(&shape),
         Kind::Socket => return read_snap::read_socket(&shape),
+        Kind::Tissue(kind) => return read_tissue::read_form(&shape, kind),
         Kind::Part(kind) => return read_part(&shape, kind).map(ShapeSpec::Part),
     };
     match made.check() {

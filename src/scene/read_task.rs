@@ -3,7 +3,7 @@
 //! Thread: cold.
 //!
 //! A goal has a name and one condition, in the words of the operator's phases; `when` says whether it must be true once,
-//! at the end, or always, and `for` how long without a break:
+//! at the end, or always, and `for` how long without a break, or for how long what must always be true may be false:
 //!
 //! ```text
 //! [[task.goal]]
@@ -23,7 +23,7 @@ use crate::files::{Dimension, Problem, Table};
 const TIMEOUT_DEFAULT_S: f64 = 60.0;
 
 const WHENS: [(&str, When); 3] = [("once", When::Once), ("end", When::End), ("always", When::Always)];
-const CONDITIONS: [&str; 12] = [
+const CONDITIONS: [&str; 17] = [
     "tool_at",
     "tool_below",
     "force_above",
@@ -36,7 +36,14 @@ const CONDITIONS: [&str; 12] = [
     "tool_upright",
     "tool_screwed",
     "penetration_below",
+    "needle_within",
+    "needle_depth_above",
+    "punctures",
+    "punctures_below",
+    "avoids_forbidden",
 ];
+/// Most punctures asked for.
+pub(super) const PUNCTURES_MAX: i64 = 100;
 
 /// Reads `[task]`.
 pub(super) fn read_task(table: &Table<'_>, bodies: &[&str], source: &mut Source) -> TaskSpec {
@@ -80,8 +87,23 @@ fn read_condition(table: &Table<'_>, key: &str, bodies: &[&str]) -> Option<Condi
             let depth_m = table.quantity(key, Dimension::Length).positive().at_most(1.0).optional()?;
             Some(Condition::PenetrationBelow { depth_m })
         }
+        "needle_within" => Some(Condition::NeedleWithin { distance_m: needle_length(table, key)? }),
+        "needle_depth_above" => Some(Condition::NeedleDepthAbove { depth_m: needle_length(table, key)? }),
+        "punctures" | "punctures_below" => {
+            let count = u32::try_from(table.integer(key, 1..=PUNCTURES_MAX).optional()?).ok()?;
+            Some(if key == "punctures" { Condition::Punctures { count } } else { Condition::PuncturesBelow { count } })
+        }
+        "avoids_forbidden" => {
+            let always = table.boolean(key).check(|wanted| *wanted, "true, or nothing at all").optional()?;
+            always.then_some(Condition::AvoidsForbidden)
+        }
         _ => read_placed(&table.table(key).optional()?, key, bodies),
     }
+}
+
+/// A length of or along a needle.
+pub(super) fn needle_length(table: &Table<'_>, key: &str) -> Option<f64> {
+    table.quantity(key, Dimension::Length).positive().at_most(1.0).optional()
 }
 
 /// Conditions on places and orientations: tables.

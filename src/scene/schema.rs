@@ -6,8 +6,10 @@
 use super::read::BODIES_MAX;
 use super::read_part::{FACETS, ROWS, THREAD};
 use super::read_snap::{POISSON_MAX, YOUNG_PA};
+use super::read_tissue::{LAYERS_MAX, TAPER_MAX};
 use super::read_turning::{LEVER_MAX_M, RATE_MAX};
 use super::schema_task::{OPERATOR, TASK, direction};
+use super::schema_tissue::{LAYER, NEEDLE, TISSUE};
 use crate::files::Dimension as D;
 use crate::files::Format;
 use crate::files::schema::{ANY_LENGTH, Choice, Key, Keys, Kind, NOT_BLANK, Schema};
@@ -61,6 +63,7 @@ static ROOT: Keys = Keys {
         Key::new("body", Kind::Named(&BODY, BODIES_MAX, "box"), "", "What there is to touch, by name")
             .optional("there is nothing to touch"),
         Key::table("tool", &TOOL, "What the hand holds in the scene"),
+        Key::table("needle", &NEEDLE, "The needle whose hub the tool is").optional("the tool is no needle"),
         Key::table("coupling", &COUPLING, "How the tool hangs on the handle"),
         Key::table("mapping", &MAPPING, "How the device lies in the scene").optional("its defaults"),
         Key::table("turning", &TURNING, "How the tool is turned other than by the handle")
@@ -147,7 +150,7 @@ static MATERIAL: Keys = Keys {
 
 static BODY: Keys = Keys {
     heading: "[body.NAME]",
-    about: "A rigid body, or a socket that deforms. NAME as for materials.",
+    about: "A rigid body, a socket that deforms, or tissue that needles go into. NAME as for materials.",
     keys: &[
         Key::table("shape", &SHAPE, "Its shape"),
         Key::new("material", Kind::Reference("material"), "\"steel\"", "Its surface"),
@@ -159,20 +162,46 @@ static BODY: Keys = Keys {
             .at_most(30_000.0)
             .chosen(),
         Key::table("elastic", &ELASTIC, "What a snap-socket is made of; it is held by its base").chosen(),
+        Key::table("tissue", &TISSUE, "What holds tissue, and what there is in it").chosen(),
+        Key::new("layer", Kind::Tables(&LAYER, LAYERS_MAX), "", "What tissue is made of").chosen(),
     ],
     choices: &[
         Choice::needing(&["mass"]).unless(NOT_FREE),
         Choice::needing(&["density"]).unless(NOT_FREE),
-        Choice::needing(&[]).when(&[("fixed", "true")]).unless(SOCKET).allowing(&["mass", "density"]),
+        Choice::needing(&[]).when(&[("fixed", "true")]).unless(DEFORMS).allowing(&["mass", "density"]),
         Choice::needing(&["elastic"]).when(SOCKET).refusing(&["fixed"]),
+        Choice::needing(&["tissue", "layer"]).when(&[("shape.kind", "\"tissue-block\"")]).refusing(&["fixed"]),
+        Choice::needing(&["tissue", "layer"]).when(&[("shape.kind", "\"tissue-organ\"")]).refusing(&["fixed"]),
+        Choice::needing(&["tissue", "layer"]).when(&[("shape.kind", "\"tissue-mesh\"")]).refusing(&["fixed"]),
     ],
 };
 
 /// A socket.
 const SOCKET: &[(&str, &str)] = &[("shape.kind", "\"snap-socket\"")];
+/// Bodies that deform.
+const DEFORMS: &[(&str, &str)] = &[
+    ("shape.kind", "\"snap-socket\""),
+    ("shape.kind", "\"tissue-block\""),
+    ("shape.kind", "\"tissue-organ\""),
+    ("shape.kind", "\"tissue-mesh\""),
+];
 /// Bodies without a mass of their own.
-const NOT_FREE: &[(&str, &str)] =
-    &[("fixed", "true"), ("shape.kind", "\"half-space\""), ("shape.kind", "\"snap-socket\"")];
+const NOT_FREE: &[(&str, &str)] = &[
+    ("fixed", "true"),
+    ("shape.kind", "\"half-space\""),
+    ("shape.kind", "\"snap-socket\""),
+    ("shape.kind", "\"tissue-block\""),
+    ("shape.kind", "\"tissue-organ\""),
+    ("shape.kind", "\"tissue-mesh\""),
+];
+/// What no hand can hold.
+const NOT_HELD: &[(&str, &str)] = &[
+    ("shape.kind", "\"half-space\""),
+    ("shape.kind", "\"snap-socket\""),
+    ("shape.kind", "\"tissue-block\""),
+    ("shape.kind", "\"tissue-organ\""),
+    ("shape.kind", "\"tissue-mesh\""),
+];
 
 static ELASTIC: Keys = Keys {
     heading: "elastic = { … }",
@@ -194,7 +223,7 @@ static TOOL: Keys = Keys {
         Key::new("material", Kind::Reference("material"), "\"steel\"", "Its surface"),
         Key::table("pose", &POSE, "The shape's frame in the scene at the start").optional("at the origin, not turned"),
     ],
-    choices: &[Choice::needing(&[]).unless(&[("shape.kind", "\"half-space\""), ("shape.kind", "\"snap-socket\"")])],
+    choices: &[Choice::needing(&[]).unless(NOT_HELD)],
 };
 
 static POSE: Keys = Keys {
@@ -222,7 +251,9 @@ static SHAPE: Keys = Keys {
             origin. The rest are machined parts, which touch with thousands of nodes all over their surface: a bolt stands on \
             z = 0, its free end up; a nut is centred; a peg has its tip at z = 0 and reaches up; a bore-block is round, its \
             mouth at z = 0; a mesh has the frame of its file. A snap-socket stands on z = 0 and opens upwards; the snap-plug of \
-            the same connector has its tip at z = 0.",
+            the same connector has its tip at z = 0. Tissue has its frame in the middle: a tissue-block is a block of layers, a \
+            tissue-organ a rounded one that is thinner towards +x and flatter below, a tissue-mesh has the frame of its file; all \
+            are made of tetrahedra of ten nodes.",
     keys: &[
         Key::new(
             "kind",
@@ -240,6 +271,9 @@ static SHAPE: Keys = Keys {
                 "mesh",
                 "snap-plug",
                 "snap-socket",
+                "tissue-block",
+                "tissue-organ",
+                "tissue-mesh",
             ]),
             "\"box\"",
             "Which solid; it decides the other keys",
@@ -248,7 +282,7 @@ static SHAPE: Keys = Keys {
             "size",
             D::Length,
             "[\"60 mm\", \"60 mm\", \"110 mm\"]",
-            "Edges of the box or of the block along x, y, z",
+            "Edges of the box, of the block or of the organ along x, y, z",
         )
         .at_least(1e-6)
         .at_most(10.0)
@@ -282,7 +316,18 @@ static SHAPE: Keys = Keys {
         length("across_flats", "\"75 mm\"", "Width of a nut over two opposite sides; 1.5625 diameters if left out"),
         length("outer", "\"80 mm\"", "Outer diameter of a bore-block"),
         length("floor", "\"10 mm\"", "Material below the hole of a bore-block; if left out, it goes through"),
-        Key::new("file", NOT_BLANK, "\"part.stl\"", "Mesh, STL or OBJ; its path starts at the scene file").chosen(),
+        length("cell", "\"20 mm\"", "Edge of the bricks that tissue is made of, each cut into tetrahedra; a layer has at least one"),
+        quantity("taper", D::Dimensionless, "0.5", "By how much an organ is thinner at one end; if left out 0")
+            .not_negative()
+            .at_most(TAPER_MAX)
+            .chosen(),
+        Key::new(
+            "file",
+            NOT_BLANK,
+            "\"part.stl\"",
+            "Mesh, STL or OBJ, or of tetrahedra, MSH, VTK or VTU, for tissue; its path starts at the scene file",
+        )
+        .chosen(),
         Key::new("unit", Kind::Word(&["mm", "m", "in", "cm", "µm"]), "\"mm\"", "Unit of the numbers in it").chosen(),
         Key::new(
             "facets",
@@ -357,6 +402,9 @@ static SHAPE: Keys = Keys {
         Choice::needing(&["file", "unit"]).when(&[("kind", "\"mesh\"")]).allowing(&["model"]),
         Choice::needing(&["connector"]).when(&[("kind", "\"snap-plug\"")]).allowing(&["detail"]),
         Choice::needing(&["connector"]).when(&[("kind", "\"snap-socket\"")]).allowing(&["detail"]),
+        Choice::needing(&["size", "cell"]).when(&[("kind", "\"tissue-block\"")]),
+        Choice::needing(&["size", "cell"]).when(&[("kind", "\"tissue-organ\"")]).allowing(&["taper"]),
+        Choice::needing(&["file", "unit"]).when(&[("kind", "\"tissue-mesh\"")]),
     ],
 };
 

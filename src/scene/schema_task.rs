@@ -2,6 +2,7 @@
 //!
 //! Thread: cold.
 
+use super::read_task::PUNCTURES_MAX;
 use super::schema::{place, quantity, rotation, vector};
 use super::task::MAX_GOALS;
 use crate::device::operator::MAX_PHASES;
@@ -210,6 +211,23 @@ const TOOL_BELOW: Key = Key::table("tool_below", &BELOW, "The tool's place along
 const BODY_MOVED: Key = Key::table("body_moved", &MOVED, "A body has moved since the start").chosen();
 const BODY_TILTED: Key =
     Key::table("body_tilted", &LEANING, "A body leans from how it stood at the start by more than an angle").chosen();
+const NEEDLE_WITHIN: Key = quantity(
+    "needle_within",
+    D::Length,
+    "\"5 mm\"",
+    "The tip of the needle is as near the middle of its target as this",
+)
+.positive()
+.at_most(1.0)
+.chosen();
+const NEEDLE_DEPTH_ABOVE: Key =
+    quantity("needle_depth_above", D::Length, "\"40 mm\"", "More of the needle than this is in tissue")
+        .positive()
+        .at_most(1.0)
+        .chosen();
+const PUNCTURES: Key =
+    Key::new("punctures", Kind::Integer(1, PUNCTURES_MAX), "2", "The needle has broken at least so many surfaces")
+        .chosen();
 const BODY_AT: Key = Key::table("body_at", &BODY_PLACE, "A body is at a place").chosen();
 
 static UNTIL: Keys = Keys {
@@ -244,6 +262,11 @@ static UNTIL: Keys = Keys {
         BODY_MOVED,
         BODY_TILTED,
         BODY_AT,
+        NEEDLE_WITHIN,
+        NEEDLE_DEPTH_ABOVE,
+        PUNCTURES,
+        Key::table("target_at", &TARGET_PLACE, "The target of the needle is at a place, as it moves with the breath")
+            .chosen(),
     ],
     choices: &[
         Choice::needing(&["reached"]).allowing(&["angle"]),
@@ -255,7 +278,19 @@ static UNTIL: Keys = Keys {
         Choice::needing(&["body_moved"]),
         Choice::needing(&["body_tilted"]),
         Choice::needing(&["body_at"]),
+        Choice::needing(&["needle_within"]),
+        Choice::needing(&["needle_depth_above"]),
+        Choice::needing(&["punctures"]),
+        Choice::needing(&["target_at"]),
     ],
+};
+
+static TARGET_PLACE: Keys = Keys {
+    heading: "target_at = { … }",
+    about: "The middle of the needle's target is at a place, as it moves with the breath and is pushed: for waiting until the lungs \
+            rest.",
+    keys: &[place("The place"), TOLERANCE],
+    choices: &[],
 };
 
 static DROPPED: Keys = Keys {
@@ -376,14 +411,35 @@ static GOAL: Keys = Keys {
             .positive()
             .at_most(1.0)
             .chosen(),
+        NEEDLE_WITHIN,
+        NEEDLE_DEPTH_ABOVE,
+        PUNCTURES,
+        Key::new(
+            "punctures_below",
+            Kind::Integer(1, PUNCTURES_MAX),
+            "4",
+            "The needle has broken fewer surfaces than this",
+        )
+        .chosen(),
+        Key::new("avoids_forbidden", Kind::Only(true), "true", "The needle has never been where it must not be")
+            .chosen(),
         Key::new(
             "when",
             Kind::Word(&["once", "end", "always"]),
             "\"once\"",
             "At some time, when the run ends, or at every time",
         )
-        .optional("`end` for `body_upright`, `always` for `tool_upright` and `penetration_below`, else `once`"),
-        HELD.or("\"0 s\""),
+        .optional(
+            "`end` for `body_upright`, `always` for `tool_upright`, `penetration_below`, `punctures_below` and \
+             `avoids_forbidden`, else `once`",
+        ),
+        time(
+            "for",
+            "\"0.3 s\"",
+            "How long without a break; where `when` is `always`, a break as long as this loses the goal, and a shorter one does not",
+        )
+        .not_negative()
+        .or("\"0 s\""),
     ],
     choices: &[
         Choice::needing(&["tool_at"]),
@@ -398,5 +454,10 @@ static GOAL: Keys = Keys {
         Choice::needing(&["tool_upright"]),
         Choice::needing(&["tool_screwed"]),
         Choice::needing(&["penetration_below"]),
+        Choice::needing(&["needle_within"]),
+        Choice::needing(&["needle_depth_above"]),
+        Choice::needing(&["punctures"]),
+        Choice::needing(&["punctures_below"]),
+        Choice::needing(&["avoids_forbidden"]),
     ],
 };

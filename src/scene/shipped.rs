@@ -8,7 +8,7 @@ use crate::device::DeviceSpec;
 use crate::files::{LoadError, Loaded, Report, device_file, quote, suggest};
 use std::path::Path;
 
-const SCENES: [(&str, &str); 10] = [
+const SCENES: [(&str, &str); 12] = [
     ("virtual_wall", include_str!("../../scenes/virtual_wall.toml")),
     ("box_on_table", include_str!("../../scenes/box_on_table.toml")),
     ("peg_primitive", include_str!("../../scenes/peg_primitive.toml")),
@@ -18,6 +18,8 @@ const SCENES: [(&str, &str); 10] = [
     ("snap_connector", include_str!("../../scenes/snap_connector.toml")),
     ("snap_lan", include_str!("../../scenes/snap_lan.toml")),
     ("snap_cap", include_str!("../../scenes/snap_cap.toml")),
+    ("needle_phantom", include_str!("../../scenes/needle_phantom.toml")),
+    ("liver_biopsy", include_str!("../../scenes/liver_biopsy.toml")),
     ("two_hands", include_str!("../../scenes/two_hands.toml")),
 ];
 

@@ -5,7 +5,7 @@
 use super::task::Goal;
 use crate::bake::Design;
 use crate::device::operator::{Phase, Skill};
-use crate::fem;
+use crate::fem::{self, BeamSpec, Relaxation};
 use crate::files::{Problems, Report};
 use crate::geometry::Shape;
 use crate::geometry::mesh::LengthUnit;
@@ -13,7 +13,7 @@ use crate::geometry::parts::{Facets, ThreadSpec};
 use crate::geometry::snap::{Detail, SnapKind};
 use crate::haptic::Ratchet;
 use crate::math::{Mapping, Pose, Vec3};
-use crate::sim::Material;
+use crate::sim::{Breathing, Forbidden, Layer, Material, Target};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -130,6 +130,77 @@ pub enum ShapeSpec {
         /// How fine its elements are.
         detail: Detail,
     },
+    /// Tissue; its layers are those of the body.
+    Tissue(TissueForm),
+}
+
+/// Tissue as written.
+#[derive(Clone, Debug)]
+pub enum TissueForm {
+    /// A block in layers.
+    Block {
+        /// Lengths along x, y and z, m.
+        size: Vec3,
+        /// Edge of its bricks, m.
+        cell_m: f64,
+    },
+    /// Something like a liver.
+    Organ {
+        /// Lengths along x, y and z, m.
+        size: Vec3,
+        /// By how much one end is thinner, 0 to below 1.
+        taper: f64,
+        /// Edge of its bricks, m.
+        cell_m: f64,
+    },
+    /// From a file.
+    Mesh {
+        /// MSH, VTK or VTU, beside the scene file.
+        file: String,
+        /// What its numbers mean.
+        unit: LengthUnit,
+    },
+}
+
+/// `[[body.NAME.layer]]`
+#[derive(Clone, Debug)]
+pub struct LayerSpec {
+    /// Its mechanics.
+    pub layer: Layer,
+    /// How thick it is, in a block, m.
+    pub thickness_m: Option<f64>,
+}
+
+/// `[body.NAME.tissue]` and its layers.
+#[derive(Clone, Debug)]
+pub struct TissueSpec {
+    /// From the top.
+    pub layers: Vec<LayerSpec>,
+    /// Groups of the mesh that are held.
+    pub held: Vec<String>,
+    /// How it relaxes.
+    pub relaxation: Option<Relaxation>,
+    /// How its support moves.
+    pub breathing: Option<Breathing>,
+    /// What there is to reach in it.
+    pub target: Option<Target>,
+    /// What there is to avoid in it.
+    pub forbidden: Vec<Forbidden>,
+}
+
+/// `[needle]`: the tool is its hub.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NeedleSpec {
+    /// The beam.
+    pub beam: BeamSpec,
+    /// Friction of the tip on a surface, and by pressing across.
+    pub friction: f64,
+    /// Curvature of the channel that a bevelled tip cuts, 1/m.
+    pub curvature_per_m: f64,
+    /// Distance of the points along the shaft, m.
+    pub spacing_m: f64,
+    /// Radius of the ball that forces are spread over, m.
+    pub spread_m: f64,
 }
 
 /// How heavy a body is.
@@ -143,6 +214,8 @@ pub enum Weight {
     Density(f64),
     /// It is held and deforms.
     Elastic(fem::Material),
+    /// It is held and deforms, and needles go into it; its layers have densities.
+    Tissue,
 }
 
 /// `[body.NAME]`
@@ -158,6 +231,8 @@ pub struct BodySpec {
     pub material: usize,
     /// The shape's frame in the scene at the start.
     pub pose: Pose,
+    /// What tissue is made of.
+    pub tissue: Option<TissueSpec>,
 }
 
 /// `[tool]`
@@ -308,6 +383,8 @@ pub struct SceneSpec {
     pub bodies: Vec<BodySpec>,
     /// The tool.
     pub tool: ToolSpec,
+    /// The needle whose hub it is.
+    pub needle: Option<NeedleSpec>,
     /// How it hangs on the handle.
     pub coupling: CouplingSpec,
     /// Device to scene.

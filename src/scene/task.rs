@@ -100,6 +100,28 @@ pub enum Condition {
         /// m.
         depth_m: f64,
     },
+    /// The tip of the needle is near the middle of its target, in the tissue at rest.
+    NeedleWithin {
+        /// Largest distance, m.
+        distance_m: f64,
+    },
+    /// So much of the needle is in tissue.
+    NeedleDepthAbove {
+        /// More than this, m.
+        depth_m: f64,
+    },
+    /// The needle has broken surfaces.
+    Punctures {
+        /// So many at least.
+        count: u32,
+    },
+    /// The needle has broken few surfaces.
+    PuncturesBelow {
+        /// Fewer than this.
+        count: u32,
+    },
+    /// The needle has never been where it must not be.
+    AvoidsForbidden,
 }
 
 impl Condition {
@@ -108,9 +130,25 @@ impl Condition {
     pub fn usual(&self) -> When {
         match self {
             Self::BodyUpright { .. } => When::End,
-            Self::ToolUpright { .. } | Self::PenetrationBelow { .. } => When::Always,
+            Self::ToolUpright { .. }
+            | Self::PenetrationBelow { .. }
+            | Self::PuncturesBelow { .. }
+            | Self::AvoidsForbidden => When::Always,
             _ => When::Once,
         }
+    }
+
+    /// True when it asks about a needle.
+    #[must_use]
+    pub fn is_of_needle(&self) -> bool {
+        matches!(
+            self,
+            Self::NeedleWithin { .. }
+                | Self::NeedleDepthAbove { .. }
+                | Self::Punctures { .. }
+                | Self::PuncturesBelow { .. }
+                | Self::AvoidsForbidden
+        )
     }
 }
 
@@ -300,6 +338,7 @@ impl TaskWatcher {
 
     fn holds(&self, condition: &Condition, seen: &Observation<'_>) -> bool {
         let tool = seen.tool.translation.vector;
+        let needle = seen.view.needle;
         match *condition {
             Condition::ToolAt { position, tolerance_m } => (tool - position).norm() <= tolerance_m,
             Condition::ToolBelow { axis, offset_m } => axis.dot(&tool) <= offset_m,
@@ -320,6 +359,13 @@ impl TaskWatcher {
             Condition::ToolUpright { angle_rad, below_m } => {
                 self.up.dot(&tool) >= below_m || self.lean(&self.tool_start, &seen.tool) <= angle_rad
             }
+            Condition::NeedleWithin { distance_m } => {
+                needle.and_then(|needle| needle.target_m).is_some_and(|away| away <= distance_m)
+            }
+            Condition::NeedleDepthAbove { depth_m } => needle.is_some_and(|needle| needle.depth_m > depth_m),
+            Condition::Punctures { count } => needle.is_some_and(|needle| needle.punctures >= count),
+            Condition::PuncturesBelow { count } => needle.is_none_or(|needle| needle.punctures < count),
+            Condition::AvoidsForbidden => needle.is_none_or(|needle| needle.forbidden == 0),
             // Needs what was seen before: `observe` decides it.
             Condition::ToolScrewed { .. } => false,
             Condition::BodyTilted { body, angle_rad } => self.tilt(body, seen).is_some_and(|tilt| tilt > angle_rad),
@@ -354,7 +400,7 @@ mod tests {
     use super::*;
     use crate::math::{Rot, exp_so3};
     use crate::scene::{Built, build, open, open_device};
-    use crate::shared::{MonoNs, Stamp};
+    use crate::shared::{MonoNs, NeedleView, Stamp};
 
     fn built() -> Built {
         let scene = open("box_on_table").expect("it is valid").value;
@@ -419,6 +465,54 @@ mod tests {
                 assert!(success(&yes) && !success(&no), "{condition:?} {when:?}");
             }
         }
+    }
+
+    #[test]
+    fn conditions_on_a_needle_are_read_from_the_view() {
+        let seen_with = |change: fn(&mut NeedleView)| {
+            let mut view = view(Pose::identity());
+            let mut needle = NeedleView::default();
+            change(&mut needle);
+            view.needle = Some(needle);
+            view
+        };
+        let cases = [
+            (
+                Condition::NeedleWithin { distance_m: 0.01 },
+                seen_with(|needle| needle.target_m = Some(0.009)),
+                seen_with(|needle| needle.target_m = Some(0.011)),
+            ),
+            (
+                Condition::NeedleDepthAbove { depth_m: 0.04 },
+                seen_with(|needle| needle.depth_m = 0.041),
+                seen_with(|needle| needle.depth_m = 0.04),
+            ),
+            (
+                Condition::Punctures { count: 2 },
+                seen_with(|needle| needle.punctures = 2),
+                seen_with(|needle| needle.punctures = 1),
+            ),
+            (
+                Condition::PuncturesBelow { count: 2 },
+                seen_with(|needle| needle.punctures = 1),
+                seen_with(|needle| needle.punctures = 2),
+            ),
+            (Condition::AvoidsForbidden, seen_with(|_| ()), seen_with(|needle| needle.forbidden = 1)),
+        ];
+        for (condition, yes, no) in &cases {
+            for when in [When::Once, When::End, When::Always] {
+                let success = |view: &SceneView| watcher(*condition, when, 0.0).observe(&seen(0.0, view)).success;
+                assert!(success(yes) && !success(no), "{condition:?} {when:?}");
+            }
+            assert!(condition.is_of_needle());
+        }
+        // Outside of the tissue with the target, the tip is at no distance from it; without a needle nothing is reached.
+        let none = view(Pose::identity());
+        let success =
+            |condition, view: &SceneView| watcher(condition, When::Once, 0.0).observe(&seen(0.0, view)).success;
+        assert!(!success(Condition::NeedleWithin { distance_m: 1.0 }, &seen_with(|_| ())));
+        assert!(!success(Condition::Punctures { count: 1 }, &none));
+        assert!(success(Condition::AvoidsForbidden, &none));
     }
 
     #[test]
@@ -505,6 +599,25 @@ mod tests {
             }
         }
         assert_eq!(met_at, Some(901));
+    }
+
+    #[test]
+    fn what_must_always_be_true_may_be_false_for_a_time_at_a_stretch() {
+        let dark = SceneView::empty();
+        let lost_at = |felt: fn(i32) -> bool| {
+            let mut watcher = watcher(Condition::ForceAbove { force_n: 1.0 }, When::Always, 0.5);
+            (0..2000).find(|&tick| {
+                let felt_n = if felt(tick) { 2.0 } else { 0.0 };
+                watcher.observe(&Observation { felt_n, ..seen(f64::from(tick) * 1e-3, &dark) }).lost != 0
+            })
+        };
+        assert_eq!(lost_at(|_| true), None);
+        // False for 0.49 s again and again, never for longer.
+        assert_eq!(lost_at(|tick| tick % 491 == 0), None);
+        assert_eq!(lost_at(|tick| tick < 100), Some(600));
+        // One that may never be false is lost at once.
+        let mut strict = watcher(Condition::ForceAbove { force_n: 1.0 }, When::Always, 0.0);
+        assert_eq!(strict.observe(&seen(0.0, &dark)).lost, 1);
     }
 
     #[test]

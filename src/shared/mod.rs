@@ -32,8 +32,8 @@ pub use ring::{RingReader, RingWriter, ring};
 pub use skin::{MAX_PATH, SKIN_HZ, Skin, SkinFrame, SkinModel, SkinReader, SkinWriter, skins};
 pub use step::StepInput;
 pub use time::{Clock, ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
-pub use tool::{MAX_HANDS, MAX_PUSHED, Push, ToolSample};
-pub use view::{MAX_VIEW_BODIES, SceneView};
+pub use tool::{MAX_HANDS, MAX_PUSHED, Push, TipReport, ToolSample};
+pub use view::{MAX_VIEW_BODIES, NeedleView, SceneView};
 
 /// What may cross a thread boundary: plain data that can be copied and never needs freeing.
 pub trait RtPayload: Copy + Send + 'static {}

@@ -7,6 +7,7 @@
 //! every skin from the start, so that a frame is filled in place and nothing is allocated for it.
 
 use super::{MonoNs, NS_PER_S, Stamp};
+use crate::math::Vec3;
 
 /// Most frames a second; more than a screen shows is wasted.
 pub const SKIN_HZ: u64 = 30;
@@ -42,7 +43,7 @@ pub struct SkinFrame {
     pub stamp: Stamp,
     /// The skins in the order of the scene's [`SkinModel`]s.
     pub skins: Vec<Skin>,
-    /// Path of a needle through the scene, m, from its entry to its tip; empty without one.
+    /// The needle, m, from its hub to its tip; empty without one.
     pub path: Vec<[f32; 3]>,
 }
 
@@ -53,6 +54,7 @@ pub const MAX_PATH: usize = 256;
 pub struct SkinWriter {
     cell: triple_buffer::Input<SkinFrame>,
     last: Option<MonoNs>,
+    /// There are no skins, and the frame shown last had no path.
     bare: bool,
 }
 
@@ -74,17 +76,20 @@ pub fn skins(models: &[SkinModel]) -> (SkinWriter, SkinReader) {
 
 impl SkinWriter {
     /// Publishes a frame if there is anything to show and it is time for the next: `fill` is then called once with the skins
-    /// and the path of some older frame, which it overwrites. Points of the path beyond [`MAX_PATH`] are dropped.
-    pub fn publish(&mut self, stamp: Stamp, fill: impl FnOnce(&mut [Skin], &mut Vec<[f32; 3]>)) {
+    /// of some older frame, which it overwrites. `path` is that of a needle, from its entry to its tip, m; points beyond
+    /// [`MAX_PATH`] are dropped. In a scene without skins the end of a path is shown, and then nothing more.
+    pub fn publish(&mut self, stamp: Stamp, path: &[Vec3], fill: impl FnOnce(&mut [Skin])) {
         let early = self.last.is_some_and(|last| stamp.at.since(last) < NS_PER_S / SKIN_HZ);
-        if self.bare || early {
+        if early || (self.bare && path.is_empty()) {
             return;
         }
         self.last = Some(stamp.at);
         let frame = self.cell.input_buffer_mut();
         frame.stamp = stamp;
-        fill(&mut frame.skins, &mut frame.path);
-        frame.path.truncate(MAX_PATH);
+        fill(&mut frame.skins);
+        frame.path.clear();
+        frame.path.extend(path.iter().take(MAX_PATH).map(|point| [point.x as f32, point.y as f32, point.z as f32]));
+        self.bare = frame.skins.is_empty() && path.is_empty();
         self.cell.publish();
     }
 }
@@ -124,14 +129,13 @@ mod tests {
     fn frames_are_filled_in_place_and_no_more_often_than_a_screen_shows() {
         let (mut writer, mut reader) = skins(&[sheet()]);
         assert_eq!((reader.read().stamp.sequence, reader.current().skins.len()), (0, 1));
+        let path: Vec<Vec3> = (0..2 * MAX_PATH).map(|n| Vec3::repeat(n as f64)).collect();
         let mut filled = Vec::new();
         for ms in 0..100 {
-            writer.publish(at(ms + 1, ms), |skins, path| {
+            writer.publish(at(ms + 1, ms), &path, |skins| {
                 filled.push(ms);
                 skins[0].points[2][2] = ms as f32;
                 skins[0].stress_pa[1] = 5.0;
-                path.clear();
-                path.extend((0..2 * MAX_PATH).map(|n| [n as f32; 3]));
             });
         }
         assert_eq!(filled, [0, 34, 68]);
@@ -140,10 +144,16 @@ mod tests {
     }
 
     #[test]
-    fn a_scene_without_skins_shows_none() {
+    fn a_scene_without_skins_shows_a_path_while_there_is_one_and_that_it_ended() {
         let (mut writer, mut reader) = skins(&[]);
-        let mut filled = false;
-        writer.publish(at(1, 1), |_, _| filled = true);
-        assert!(!filled && reader.read().stamp.sequence == 0);
+        let mut shown = |ms: u64, path: &[Vec3]| {
+            writer.publish(at(ms, ms), path, |skins| assert!(skins.is_empty()));
+            let frame = reader.read();
+            (frame.stamp.sequence, frame.path.clone())
+        };
+        assert_eq!(shown(1, &[]), (0, vec![]));
+        assert_eq!(shown(40, &[Vec3::x(), Vec3::y()]), (40, vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]));
+        assert_eq!(shown(80, &[]), (80, vec![]));
+        assert_eq!(shown(120, &[]), (80, vec![]));
     }
 }

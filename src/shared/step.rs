@@ -13,6 +13,8 @@ pub struct StepInput {
     pub began: MonoNs,
     /// The tick whose tool it took; zero before the first.
     pub tool: u64,
+    /// The same of the second hand; zero where there is none.
+    pub second_tool: u64,
     /// The material order in force; zero before the first.
     pub materials: u64,
 }

@@ -29,6 +29,15 @@ impl Push {
     }
 }
 
+/// What the tip of a needle has done to tissue since the haptic thread began. Sums, as in [`Push`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TipReport {
+    /// Way it has cut, m.
+    pub advanced_m: f64,
+    /// Surfaces it has broken through.
+    pub breaks: u64,
+}
+
 /// State of the tool at the end of one tick, in scene coordinates.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolSample {
@@ -46,6 +55,8 @@ pub struct ToolSample {
     pub pushes: [Push; MAX_PUSHED],
     /// Time those sums run over, s.
     pub pushed_s: f64,
+    /// What its tip has done, if it is a needle.
+    pub tip: TipReport,
     /// Buttons held, one bit each.
     pub buttons: u32,
 }
@@ -62,6 +73,7 @@ impl ToolSample {
             pull: None,
             pushes: [Push::none(); MAX_PUSHED],
             pushed_s: 0.0,
+            tip: TipReport::default(),
             buttons: 0,
         }
     }

@@ -3,10 +3,35 @@
 //! Thread: written by simulation, read by haptic (RT) for the simulated operator, and by whoever draws.
 
 use super::Stamp;
-use crate::math::Pose;
+use crate::math::{Pose, Vec3};
 
 /// Most bodies a view can show.
 pub const MAX_VIEW_BODIES: usize = 16;
+
+/// A needle and what its task asks about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NeedleView {
+    /// Where its tip is, in the scene.
+    pub tip: Vec3,
+    /// Length of needle in tissue, m.
+    pub depth_m: f64,
+    /// Force along the needle at its tip, N.
+    pub tip_n: f64,
+    /// Friction along the shaft, N; positive against going in.
+    pub shaft_n: f64,
+    /// Sum of the forces across the needle, N.
+    pub across_n: f64,
+    /// Force of all of it on the hub, in the scene, N.
+    pub force: Vec3,
+    /// Surfaces broken so far.
+    pub punctures: u32,
+    /// Times the tip has entered what it must not.
+    pub forbidden: u32,
+    /// Distance of the tip from the target's centre in the tissue at rest, m; none where the tip is not in that tissue.
+    pub target_m: Option<f64>,
+    /// Where the target is now, in the scene.
+    pub target: Option<Vec3>,
+}
 
 /// Poses of the tool and of the first [`MAX_VIEW_BODIES`] bodies at one simulation step, in scene coordinates.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +46,8 @@ pub struct SceneView {
     pub bodies: [Pose; MAX_VIEW_BODIES],
     /// How many bodies are shown.
     pub body_count: usize,
+    /// The needle, where the tool is one.
+    pub needle: Option<NeedleView>,
 }
 
 impl SceneView {
@@ -33,6 +60,7 @@ impl SceneView {
             other_tool: None,
             bodies: [Pose::identity(); MAX_VIEW_BODIES],
             body_count: 0,
+            needle: None,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::rows::{Bent, Contact};
 use super::step::FORESEEN_S;
-use super::{ElasticState, MaterialOrder, Motion, SimModel, ToolBody};
+use super::{ElasticState, MaterialOrder, Motion, NeedleError, NeedleState, SimModel, ToolBody};
 use crate::collision::{Collider, CollisionModel, ModelError, Request, Service, Watch};
 use crate::geometry::{Feature, Shape};
 use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
@@ -110,6 +110,17 @@ pub struct StepReport {
     pub dropped: u32,
 }
 
+/// Why a model cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// Its shapes.
+    #[error(transparent)]
+    Shapes(#[from] ModelError),
+    /// Its needle or its tissue.
+    #[error(transparent)]
+    Needle(#[from] NeedleError),
+}
+
 /// See the file's head.
 pub struct SimData {
     /// Step number and the time its state holds at.
@@ -118,8 +129,12 @@ pub struct SimData {
     pub bodies: Vec<Option<RigidBody>>,
     /// Bodies that deform; `None` for others. Written by 5 settle.
     pub elastic: Vec<Option<ElasticState>>,
+    /// The needle and the tissue it goes into. Written by 5 settle.
+    pub needle: Option<NeedleState>,
     /// Poses as shown. Written by 8 publish.
     pub view: SceneView,
+    /// Path of a needle through the scene, m, from its entry to its tip, as shown; empty without one. Written by 8 publish.
+    pub path: Vec<Vec3>,
     /// Figures of the last step.
     pub report: StepReport,
     /// Forces of the last step. Written by 5 settle.
@@ -162,36 +177,36 @@ impl SimData {
     ///
     /// # Errors
     /// When a shape or the margin makes no sense; the scene reader has checked that.
-    pub fn new(model: &SimModel) -> Result<Self, ModelError> {
+    pub fn new(model: &SimModel) -> Result<Self, SimError> {
         let collision = collision_model(model)?;
-        Ok(Self::with_service(model, Service::inline(collision)))
+        Self::with_service(model, Service::inline(collision))
     }
 
     /// The same with the collision thread, where the model asks for one and the system gives it.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn with_threads(model: &SimModel) -> Result<Self, ModelError> {
+    pub fn with_threads(model: &SimModel) -> Result<Self, SimError> {
         if model.collision_thread {
             let stale_after_ns = (3.0 * model.step_s() * crate::shared::NS_PER_S as f64) as u64;
             if let Ok(service) = Service::threaded(collision_model(model)?, stale_after_ns) {
-                return Ok(Self::with_service(model, service));
+                return Self::with_service(model, service);
             }
         }
         Self::new(model)
     }
 
-    fn with_service(model: &SimModel, service: Service) -> Self {
+    fn with_service(model: &SimModel, service: Service) -> Result<Self, SimError> {
         let gravity = Gravity { acceleration: model.gravity };
         let body = |body: &super::BodyModel| match body.motion {
-            Motion::Fixed | Motion::Elastic(_) => None,
+            Motion::Fixed | Motion::Elastic(_) | Motion::Tissue(_) => None,
             Motion::Free(inertia) => {
                 Some(RigidBody::new(inertia, gravity, Coriolis::Midpoint, body.start, Twist::zeros()))
             }
         };
         let elastic = |body: &super::BodyModel| match &body.motion {
             Motion::Elastic(model) => Some(ElasticState::new(model.clone())),
-            Motion::Fixed | Motion::Free(_) => None,
+            Motion::Fixed | Motion::Free(_) | Motion::Tissue(_) => None,
         };
         let mut movers: Vec<Mover> = model.tools.iter().map(|tool| Mover::tool(tool, tool.start)).collect();
         movers
@@ -200,7 +215,9 @@ impl SimData {
             stamp: Stamp::default(),
             bodies: model.bodies.iter().map(body).collect(),
             elastic: model.bodies.iter().map(elastic).collect(),
+            needle: needle(model)?,
             view: SceneView::empty(),
+            path: Vec::new(),
             report: StepReport::default(),
             forces: Vec::new(),
             materials: model.materials.iter().map(|material| (material.friction, material.restitution)).collect(),
@@ -223,7 +240,7 @@ impl SimData {
             workspace: Workspace::default(),
         };
         data.show();
-        data
+        Ok(data)
     }
 
     /// Puts the clock so that the next step ends at `now`: steps that were missed are not made up for.
@@ -311,7 +328,23 @@ impl SimData {
             let pose = *self.pose(index);
             self.view.show(pose);
         }
+        self.path.clear();
+        if let Some(needle) = &self.needle {
+            self.view.needle = Some(*needle.figures());
+            self.path.extend(needle.beam().shape());
+        }
     }
+}
+
+/// The needle at its start, with all tissue of the scene.
+fn needle(model: &SimModel) -> Result<Option<NeedleState>, NeedleError> {
+    let (Some(needle), Some(tool)) = (&model.needle, model.tools.first()) else { return Ok(None) };
+    let tissue = |(index, body): (usize, &super::BodyModel)| match &body.motion {
+        Motion::Tissue(tissue) => Some((index, tissue.clone(), body.start)),
+        Motion::Fixed | Motion::Free(_) | Motion::Elastic(_) => None,
+    };
+    let tissues: Vec<_> = model.bodies.iter().enumerate().filter_map(tissue).collect();
+    NeedleState::new(needle.clone(), &tissues, &tool.start).map(Some)
 }
 
 /// Features of the tools and of every body, each in the frame of its body.
@@ -339,7 +372,7 @@ fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
         body.map(|body| &body.motion)
     };
     let is_fixed = |mover: u16| matches!(motion(mover), Some(Motion::Fixed));
-    let deforms = |mover: u16| matches!(motion(mover), Some(Motion::Elastic(_)));
+    let deforms = |mover: u16| matches!(motion(mover), Some(Motion::Elastic(_) | Motion::Tissue(_)));
     let mut pairs = CollisionModel::every_pair(&colliders, is_fixed);
     pairs.retain(|pair| !deforms(pair.a) && !deforms(pair.b));
     let made = CollisionModel::new(&colliders, pairs, model.margin_m)?;

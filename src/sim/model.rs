@@ -2,7 +2,7 @@
 //!
 //! Thread: any (plain data, made by `scene`).
 
-use super::ElasticModel;
+use super::{ElasticModel, NeedleModel, TissueModel};
 use crate::collision::Reduction;
 use crate::collision::field::Baked;
 use crate::geometry::Shape;
@@ -31,6 +31,8 @@ pub enum Motion {
     Free(RigidInertia),
     /// It stays where it is and deforms. The tools alone touch it.
     Elastic(Arc<ElasticModel>),
+    /// Its support stays where it is or breathes, and it deforms. Needles go into it.
+    Tissue(Arc<TissueModel>),
 }
 
 /// One body of the scene.
@@ -78,6 +80,8 @@ pub struct SimModel {
     pub bodies: Vec<BodyModel>,
     /// The tools, one for each hand, at most [`crate::shared::MAX_HANDS`].
     pub tools: Vec<ToolBody>,
+    /// The needle that the first tool holds, where it is one.
+    pub needle: Option<Arc<NeedleModel>>,
     /// Materials, as they are at the start.
     pub materials: Vec<Material>,
     /// Acceleration of gravity, m/s².

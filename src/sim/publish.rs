@@ -18,6 +18,7 @@
 //! its compliance at rest ([`super::elastic`]). What the other hand does to the body is in that place.
 
 use super::elastic::{SoftContact, fill_answer};
+use super::needle::write_needle;
 use super::rows::Contact;
 use super::{SimData, SimModel};
 use crate::collision::Side;
@@ -57,6 +58,10 @@ pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: usize, out:
         out.compliance[row * MAX_ROWS..][..out.row_count].fill(0.0);
     }
     out.dropped += write_elastic(model, data, hand, out);
+    out.tip = None;
+    if let (0, Some(needle)) = (hand, &data.needle) {
+        out.dropped += write_needle(needle, &out.pose_world_tool.clone(), out);
+    }
     out.dropped
 }
 

@@ -1,41 +1,86 @@
-//! What can be seen of bodies that deform, for whoever draws.
+//! What can be seen of bodies that deform, and of a needle, for whoever draws.
 //!
 //! Thread: simulation, after a step has been published. Nothing here changes the simulation.
 
-use super::{BodyModel, ElasticModel, Motion, SimData, SimModel};
-use crate::fem::{FemSkin, StaticBody};
+use super::{BodyModel, ElasticModel, Motion, SimData, SimModel, TissueModel};
+use crate::fem::{FemModel, FemSkin, StaticBody};
 use crate::math::{Mat3, Pose, Vec3};
 use crate::shared::{Skin, SkinModel};
 use std::sync::Arc;
 
 /// Strain in simple tension whose stress is drawn in the last colour: what a snap fit of plastic stands again and again.
 const FULL_STRAIN: f64 = 0.015;
+/// The same for tissue, which a needle stretches by more before it breaks.
+const FULL_STRAIN_TISSUE: f64 = 0.15;
+
+/// A body that is drawn by its skin.
+#[derive(Clone)]
+enum Shown {
+    Elastic(Arc<ElasticModel>),
+    Tissue(Arc<TissueModel>),
+}
+
+impl Shown {
+    fn of(body: &BodyModel) -> Option<Self> {
+        match &body.motion {
+            Motion::Elastic(elastic) => elastic.skin.is_some().then(|| Self::Elastic(elastic.clone())),
+            Motion::Tissue(tissue) => Some(Self::Tissue(tissue.clone())),
+            Motion::Fixed | Motion::Free(_) => None,
+        }
+    }
+
+    fn fem(&self) -> &FemModel {
+        match self {
+            Self::Elastic(elastic) => &elastic.fem,
+            Self::Tissue(tissue) => &tissue.fem,
+        }
+    }
+
+    fn skin(&self) -> Option<&FemSkin> {
+        match self {
+            Self::Elastic(elastic) => elastic.skin.as_ref(),
+            Self::Tissue(tissue) => Some(&tissue.skin),
+        }
+    }
+
+    fn full_strain(&self) -> f64 {
+        match self {
+            Self::Elastic(_) => FULL_STRAIN,
+            Self::Tissue(_) => FULL_STRAIN_TISSUE,
+        }
+    }
+}
 
 /// Bodies that are drawn by their skins, in the order of the scene.
-fn shown(model: &SimModel) -> impl Iterator<Item = (usize, &BodyModel, &Arc<ElasticModel>, &FemSkin)> {
-    model.bodies.iter().enumerate().filter_map(|(index, body)| match &body.motion {
-        Motion::Elastic(elastic) => Some((index, body, elastic, elastic.skin.as_ref()?)),
-        Motion::Fixed | Motion::Free(_) => None,
-    })
+fn shown(model: &SimModel) -> impl Iterator<Item = (usize, &BodyModel, Shown)> {
+    model.bodies.iter().enumerate().filter_map(|(index, body)| Some((index, body, Shown::of(body)?)))
+}
+
+/// A point of the scene, as it is sent.
+fn sent(place: &Vec3) -> [f32; 3] {
+    [place.x as f32, place.y as f32, place.z as f32]
 }
 
 /// A point of a body in the scene, as it is sent.
 fn in_scene(pose: &Pose, point: &Vec3) -> [f32; 3] {
-    let place = pose.rotation * point + pose.translation.vector;
-    [place.x as f32, place.y as f32, place.z as f32]
+    sent(&(pose.rotation * point + pose.translation.vector))
 }
 
 /// The skins of a scene, without any force on them.
 #[must_use]
 pub fn skin_models(model: &SimModel) -> Vec<SkinModel> {
-    let skin = |(_, body, elastic, skin): (usize, &BodyModel, &Arc<ElasticModel>, &FemSkin)| SkinModel {
-        name: body.name.clone(),
-        material: model.materials.get(body.material).map_or_else(String::new, |material| material.name.clone()),
-        points: skin.nodes().iter().map(|node| in_scene(&body.start, &elastic.fem.rest()[*node as usize])).collect(),
-        triangles: skin.triangles().to_vec(),
-        stress_full_pa: (FULL_STRAIN * elastic.fem.young_pa()) as f32,
+    let skin = |(_, body, shown): (usize, &BodyModel, Shown)| {
+        let (fem, skin) = (shown.fem(), shown.skin()?);
+        let point = |node: &u32| in_scene(&body.start, &fem.rest()[*node as usize]);
+        Some(SkinModel {
+            name: body.name.clone(),
+            material: model.materials.get(body.material).map_or_else(String::new, |material| material.name.clone()),
+            points: skin.nodes().iter().map(point).collect(),
+            triangles: skin.triangles().to_vec(),
+            stress_full_pa: (shown.full_strain() * fem.young_pa()) as f32,
+        })
     };
-    shown(model).map(skin).collect()
+    shown(model).filter_map(skin).collect()
 }
 
 /// Fills frames of the skins that [`skin_models`] gives.
@@ -46,7 +91,7 @@ pub struct Painter {
 
 struct Painted {
     index: usize,
-    model: Arc<ElasticModel>,
+    shown: Shown,
     pose: Pose,
     still: Option<StaticBody>,
 }
@@ -55,28 +100,36 @@ impl Painter {
     /// For the bodies of a scene.
     #[must_use]
     pub fn new(model: &SimModel) -> Self {
-        let painted = |(index, body, elastic, _): (usize, &BodyModel, &Arc<ElasticModel>, &FemSkin)| Painted {
-            index,
-            model: elastic.clone(),
-            pose: body.start,
-            // The same matrix had a factor when the model was made.
-            still: StaticBody::new(&elastic.fem, &elastic.gravity).ok(),
+        let painted = |(index, body, shown): (usize, &BodyModel, Shown)| {
+            let still = match &shown {
+                // The same matrix had a factor when the model was made.
+                Shown::Elastic(elastic) => StaticBody::new(&elastic.fem, &elastic.gravity).ok(),
+                Shown::Tissue(_) => None,
+            };
+            Painted { index, shown, pose: body.start, still }
         };
         Self { bodies: shown(model).map(painted).collect(), work: Vec::new() }
     }
 
-    /// Writes where the points are now, and the stress there.
+    /// Writes where the points are now, and the stress there. Tissue is where it started as long as there is no needle.
     pub fn paint(&mut self, data: &SimData, skins: &mut [Skin]) {
         for (body, out) in self.bodies.iter_mut().zip(skins) {
-            let (Some(state), Some(skin), Some(still)) =
-                (data.elastic.get(body.index).and_then(Option::as_ref), &body.model.skin, &mut body.still)
-            else {
-                continue;
+            let (x, pose) = match (&body.shown, &mut body.still) {
+                (Shown::Elastic(_), Some(still)) => {
+                    let Some(state) = data.elastic.get(body.index).and_then(Option::as_ref) else { continue };
+                    (state.displacements(still), &body.pose)
+                }
+                (Shown::Tissue(_), _) => {
+                    let found = data.needle.as_ref().and_then(|needle| needle.displacements(body.index));
+                    let Some(found) = found else { continue };
+                    found
+                }
+                (Shown::Elastic(_), None) => continue,
             };
-            let x = state.displacements(still);
-            skin.draw(&body.model.fem, x, &mut self.work, |point, place, stress| {
+            let Some(skin) = body.shown.skin() else { continue };
+            skin.draw(body.shown.fem(), x, &mut self.work, |point, place, stress| {
                 if let (Some(at), Some(pa)) = (out.points.get_mut(point), out.stress_pa.get_mut(point)) {
-                    (*at, *pa) = (in_scene(&body.pose, &place), stress as f32);
+                    (*at, *pa) = (in_scene(pose, &place), stress as f32);
                 }
             });
         }

@@ -154,6 +154,14 @@ fn deform(model: &SimModel, data: &mut SimData, step_s: f64) -> StepReport {
         report.converged &= outcome.converged;
         report.penetration_m = body.contacts().iter().fold(report.penetration_m, |most, c| most.max(-c.gap));
     }
+    if let (Some(needle), Some(tool)) = (&mut data.needle, data.seen.first()) {
+        // A tool that was never stamped is moved by no haptic thread.
+        let tip = (tool.stamp.sequence > 0).then_some(&tool.tip);
+        let outcome = needle.step(&tool.pose_world_tool, tip, step_s);
+        report.iterations += outcome.iterations;
+        report.residual = report.residual.max(outcome.residual);
+        report.converged &= outcome.converged;
+    }
     report
 }
 

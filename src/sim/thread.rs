@@ -143,11 +143,13 @@ fn run(
         let tools: Vec<ToolSample> = links.hands.iter_mut().map(|hand| *hand.tool.read()).collect();
         let mut out: Vec<_> = links.hands.iter_mut().map(|hand| hand.snapshots.buffer()).collect();
         let report = step(model, &mut data, &tools, &mut out);
-        // Before the mechanism is there: whoever sees a tick that took it finds the step in the ring. The tool is that of the first hand.
+        // Before the mechanism is there: whoever sees a tick that took it finds the step in the ring.
+        let took = |hand: usize| tools.get(hand).map_or(0, |tool| tool.stamp.sequence);
         links.steps.push(StepInput {
             sequence: data.stamp.sequence,
             began,
-            tool: tools.first().map_or(0, |tool| tool.stamp.sequence),
+            tool: took(0),
+            second_tool: took(1),
             materials: data.materials_taken(),
         });
         for hand in &mut links.hands {
@@ -166,7 +168,7 @@ fn run(
             skipped,
             materials_taken: data.materials_taken(),
         });
-        links.skins.publish(data.stamp, |skins, _| painter.paint(&data, skins));
+        links.skins.publish(data.stamp, &data.path, |skins| painter.paint(&data, skins));
         ControlFlow::Continue(())
     });
 }

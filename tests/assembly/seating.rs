@@ -69,6 +69,7 @@ fn model() -> SimModel {
             rotation_locked: true,
             start: far,
         }],
+        needle: None,
         materials: vec![Material { name: "steel".into(), friction: FRICTION, restitution: 0.0 }],
         gravity: Vec3::zeros(),
         rate_hz: 1000.0,

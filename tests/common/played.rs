@@ -54,6 +54,8 @@ struct Shown {
     force_mn: AtomicU64,
     /// When a message last ended the force, ns; zero: never.
     ended: AtomicU64,
+    /// Messages of the host so far; several that came together may count as one.
+    heard: AtomicU64,
 }
 
 /// A device in play. Dropping it ends the thread.
@@ -158,7 +160,12 @@ impl Played {
         self.shown.force_mn.load(Ordering::Acquire) as f64 * 1e-3
     }
 
-    /// When a message ended the force after `since`, ns after it.
+    /// Messages of the host so far, at least.
+    pub(crate) fn heard(&self) -> u64 {
+        self.shown.heard.load(Ordering::Acquire)
+    }
+
+    /// When a message ended the force after `since`, ns after it; none when the firmware's own watchdog did.
     pub(crate) fn ended_after(&self, since: u64) -> Option<u64> {
         let ended = self.shown.ended.load(Ordering::Acquire);
         (ended > since).then(|| ended - since)
@@ -198,6 +205,7 @@ fn play(word: &'static str, mut end: End, shown: &Shown) {
             shown.ended.store(at.0, Ordering::Release);
         }
         shown.force_mn.store((device.force().norm() * 1e3) as u64, Ordering::Release);
+        shown.heard.fetch_add(u64::from(length > 0), Ordering::Release);
         loop {
             let length = device.next_out(&mut buffer);
             if length == 0 {

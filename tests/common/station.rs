@@ -20,7 +20,7 @@ use hapticd::sim::{MaterialOrder, SimData};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// See the file's head.
 pub(crate) struct Station {

@@ -113,6 +113,7 @@ impl Scene {
                 rotation_locked: false,
                 start: away,
             }],
+            needle: None,
             materials,
             gravity,
             rate_hz,

@@ -13,4 +13,5 @@ mod mesh_files;
 mod patch;
 mod reduced;
 mod reference;
+mod slender;
 mod stuffing;

@@ -8,7 +8,7 @@ use hapticd::fem::{
 use hapticd::geometry::tet::{BlockSpec, Split, TetMesh};
 use hapticd::math::Vec3;
 use hapticd::mechanism::pmi::Accuracy;
-use nalgebra::{Complex, DMatrix};
+use nalgebra::{Complex, DMatrix, DVector};
 use std::sync::Arc;
 
 /// ABS, as the two-prong connector of seed 000.
@@ -26,6 +26,7 @@ fn prong() -> (TetMesh, Vec<u32>) {
 fn spec(touching: &[u32], shared: usize, local: usize) -> ReduceSpec<'_> {
     ReduceSpec {
         touching,
+        push: Vec3::repeat(1.0),
         rings: 1,
         shared: Keep::Count(shared),
         local: Keep::Count(local),
@@ -52,7 +53,7 @@ fn pressed(
     let exact = band.iter().map(at).collect();
     let row = reduced.row_of(node).expect("in the band");
     let right = reduced.basis.rows(row, 3).transpose() * force;
-    let z = reduced.stiffness.clone().cholesky().expect("held").solve(&right);
+    let z = right.component_div(&DVector::from_row_slice(&reduced.squares));
     let of = |n: &u32| {
         let row = reduced.row_of(*n).expect("in the band");
         Vec3::from_column_slice((reduced.basis.rows(row, 3) * &z).as_slice())
@@ -103,11 +104,13 @@ fn the_tail_of_the_hankel_values_bounds_what_is_lost_at_every_frequency() {
             let (to, from) = (full.first_of(*node).expect("free"), reduced.row_of(*node).expect("kept"));
             basis.rows_mut(to, 3).copy_from(&reduced.basis.rows(from, 3));
         }
-        let tail = 2.0 * reduced.shared_hankel.iter().skip(kept).sum::<f64>();
+        let tail = 2.0 * reduced.hankel.iter().skip(kept).sum::<f64>();
         let mut worst = 0.0_f64;
         for share in [0.0, 0.5, 0.99, 1.01, 2.0, 5.0, 20.0] {
             let w = share * modes.squares[0].sqrt();
-            let small = answer(&reduced.mass, &reduced.damping, &reduced.stiffness, w);
+            let diagonal = |values: &[f64]| DMatrix::from_diagonal(&DVector::from_row_slice(values));
+            let small =
+                answer(&DMatrix::identity(kept, kept), &diagonal(&reduced.rates), &diagonal(&reduced.squares), w);
             let lost = answer(&m, &d, &k, w) - complex(&basis) * small * complex(&basis.transpose());
             worst = worst.max(lost.singular_values().max());
         }

@@ -1,4 +1,8 @@
 //! A daemon that is killed or stopped while it pushes a hand: how long until the device gets zero force.
+//!
+//! A busy machine may hold up anyone here. The daemon itself ends the force when it has not heard its device for some
+//! milliseconds, and so does firmware with a watchdog; a try in which one of them was first says nothing of the guardian, is
+//! counted, and made again. What is judged is who acted, and what came of it; times are printed.
 
 use crate::daemon::{self, ROLE, WORDS};
 use crate::played::{Played, now};
@@ -12,16 +16,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Tries of each kind, for the device on a line and the one behind a service.
-const TRIES: [usize; 2] = [100, 20];
+const TRIES: [usize; 2] = [10, 5];
+/// Sets another number, for both.
+const TRIES_VARIABLE: &str = "HAPTICD_GUARDIAN_TRIES";
 /// Longest wait for anything: the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Beyond this, ns, somebody else has ended the force: the firmware's own watchdog, at 100 ms.
-const WATCHDOG_NS: u64 = 95_000_000;
+const PATIENCE: Duration = Duration::from_secs(120);
+/// So many messages after a daemon has come to a stand are the guardian's: the daemon had at most one or two under way.
+const INSISTENT: u64 = 6;
 
 /// One trial at a time: each has a machine's worth of real-time threads.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn alone() -> MutexGuard<'static, ()> {
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -61,6 +67,16 @@ impl Daemon {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process");
         kill_process(pid, signal).expect("it is ours");
     }
+
+    /// True when each of its threads stands still: the signal is sent before they do.
+    fn stands(&self) -> bool {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("it lives");
+        tasks.flatten().all(|task| {
+            let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+            // The state comes after the name, which is in brackets.
+            stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('T'))
+        })
+    }
 }
 
 impl Drop for Daemon {
@@ -92,84 +108,112 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Figures in µs.
-fn report(what: &str, mut times: Vec<u64>, expected_ns: u64) {
+/// Who ended the force.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ended {
+    /// The guardian, so long after the signal, ns.
+    Guardian(u64),
+    /// The daemon itself, before it was stopped, or the firmware.
+    Others,
+}
+
+/// Makes so many tries in which the guardian is first; prints the figures, in µs. It must be, in half of all at least.
+fn tries(what: &str, word: &str, mut attempt: impl FnMut(usize) -> Ended) {
+    let usual = if word == WORDS[0] { TRIES[0] } else { TRIES[1] };
+    let wanted = std::env::var(TRIES_VARIABLE).map_or(usual, |text| text.parse().expect("a number of tries"));
+    let mut times = Vec::new();
+    let mut others = 0;
+    while times.len() < wanted {
+        match attempt(times.len() + others) {
+            Ended::Guardian(time) => times.push(time),
+            Ended::Others => others += 1,
+        }
+        assert!(others <= wanted, "{word}, {what}: the guardian was first {} times, others {others}", times.len());
+    }
     times.sort_unstable();
     let at = |share: usize| times[(times.len() - 1) * share / 100] / 1000;
     let within = times.iter().filter(|time| **time <= 20_000_000).count();
     println!(
-        "{what}: {} tries, signal to zero force p50 {} p90 {} max {} us; {within} within 20 ms; by design {} us",
+        "{word}, {what}: {} tries, signal to zero force p50 {} p90 {} max {} us; {within} within 20 ms; by design {} us; {others} \
+         tries in which others were first",
         times.len(),
         at(50),
         at(90),
         at(100),
-        expected_ns / 1000
+        (STILL_NS + 2 * LOOK_NS) / 1000,
     );
-    // How long a busy machine takes is printed, not judged; but it must have been the guardian who acted, in half of the
-    // tries at least. (Behind the service nobody else could.)
-    assert!(at(50) * 1000 < WATCHDOG_NS, "{what}: it was not the guardian who ended the force after {} us", at(50));
 }
 
 #[test]
 fn a_killed_daemon_leaves_its_device_without_force() {
-    killed(WORDS[0], TRIES[0]);
+    killed(WORDS[0]);
 }
 
 #[test]
 fn a_killed_daemon_leaves_a_device_behind_a_service_without_force() {
-    killed(WORDS[1], TRIES[1]);
+    killed(WORDS[1]);
 }
 
 #[test]
 fn a_stopped_daemon_leaves_its_device_without_force_and_goes_on_with_a_fault() {
-    stopped(WORDS[0], TRIES[0]);
+    stopped(WORDS[0]);
 }
 
 #[test]
 fn a_stopped_daemon_leaves_a_device_behind_a_service_without_force_and_goes_on_with_a_fault() {
-    stopped(WORDS[1], TRIES[1]);
+    stopped(WORDS[1]);
 }
 
-fn killed(word: &'static str, tries: usize) {
+fn killed(word: &'static str) {
     let _alone = alone();
     let device = Played::start(word);
-    let times = (0..tries).map(|index| {
+    tries("kill -9", word, |index| {
         device.press(false);
         let mut daemon = Daemon::start(word, &device);
         pushed(&device, &mut daemon, index);
         let signal = now();
         daemon.send(Signal::KILL);
-        until("zero force", || device.ended_after(signal.0).is_some());
-        let took = device.ended_after(signal.0).expect("it ended");
-        assert_eq!(device.force_n(), 0.0);
         let _ = daemon.child.wait();
-        took
+        until("without force", || device.force_n() == 0.0);
+        // The kernel tells of the death when the last thread has gone, which on a busy machine the beats may tell first.
+        device.ended_after(signal.0).map_or(Ended::Others, Ended::Guardian)
     });
-    // The kernel tells of the death when the last thread has gone, which on a busy machine the beats may tell first.
-    report(&format!("{word}, kill -9"), times.collect(), STILL_NS + 2 * LOOK_NS);
 }
 
-fn stopped(word: &'static str, tries: usize) {
+fn stopped(word: &'static str) {
     let _alone = alone();
     let device = Played::start(word);
     let mut daemon = Daemon::start(word, &device);
-    let mut times = Vec::new();
-    for index in 0..tries {
+    let (mut all, mut told_so) = (0, 0);
+    tries("SIGSTOP", word, |index| {
         pushed(&device, &mut daemon, index);
         let signal = now();
         daemon.send(Signal::STOP);
-        until("zero force", || device.ended_after(signal.0).is_some());
-        times.push(device.ended_after(signal.0).expect("it ended"));
-        std::thread::sleep(Duration::from_millis(10));
-        assert_eq!(device.force_n(), 0.0, "it stays so");
+        until("standing still", || daemon.stands());
+        // It speaks again and again while the daemon stands still.
+        let before = device.heard();
+        until("silenced by the guardian", || device.heard() >= before + INSISTENT && device.force_n() == 0.0);
+        // Sooner than it steps in, the daemon's own last words ended the force.
+        let patient = |time: &u64| *time >= STILL_NS - 2 * LOOK_NS;
+        let ended = device.ended_after(signal.0).filter(patient).map_or(Ended::Others, Ended::Guardian);
         device.press(false);
+        daemon.listen();
+        let pushing = daemon.told == "enabled";
         daemon.send(Signal::CONT);
-        // The first that it tells: nothing comes between going on and the fault.
-        match daemon.lines.recv_timeout(PATIENCE) {
-            Ok(line) => assert_eq!(line, "fault F10"),
-            Err(error) => panic!("no fault: {error}"),
+        if !pushing {
+            // A fault of its own came before the signal.
+            return Ended::Others;
         }
-        daemon.told.clear();
-    }
-    report(&format!("{word}, SIGSTOP"), times, STILL_NS + 2 * LOOK_NS);
+        // The first that it tells: nothing comes between going on and the fault.
+        let line = daemon.lines.recv_timeout(PATIENCE).unwrap_or_else(|error| {
+            panic!("no fault: {error}; {ended:?}, try {index}, {} N now, {all} faults before", device.force_n())
+        });
+        assert!(line.starts_with("fault "), "{line}");
+        (all, told_so) = (all + 1, told_so + usize::from(line == "fault F10"));
+        daemon.told = line;
+        ended
+    });
+    // A machine that holds the device's thread up, but not the loop, lets that find the device silent (F04) before it hears.
+    println!("{word}: {told_so} of {all} faults were F10");
+    assert!(2 * told_so > all, "{word}: {told_so} of {all} faults were F10");
 }

@@ -121,7 +121,6 @@ fn a_haptic_thread_that_ends_leaves_a_device_without_force() {
             let _ = beat(&mut device, &mut limiter, 1, Vec3::new(0.0, 1.0, 0.0));
             count(&emulator, "force on") > 0
         });
-        let before = count(&emulator, "force off");
         let mut second = None;
         match how {
             "dropped" => drop(device),
@@ -136,7 +135,8 @@ fn a_haptic_thread_that_ends_leaves_a_device_without_force() {
             }
             _ => drop(link),
         }
-        wait("zero force", || count(&emulator, "force off") > before);
+        // A command that a busy machine let grow old may have ended the force, and a newer one begun it, before.
+        wait("zero force", || count(&emulator, "force off") == count(&emulator, "force on"));
         drop(second);
         let peak_n = emulator.end();
         assert!(peak_n > 0.9 && peak_n <= spec.limits.force.linear, "{how}: {peak_n} N");

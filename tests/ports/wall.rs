@@ -125,12 +125,19 @@ fn slope(points: &[(f64, f64)]) -> f64 {
     along / points.iter().map(|p| (p.0 - x).powi(2)).sum::<f64>()
 }
 
+/// Which way the handle goes to the wall: where it can.
+fn way(file: &str) -> Vec3 {
+    if file == "hapkit" { -Vec3::y() } else { -Vec3::x() }
+}
+
 /// A device homed and at the beginning of a wall of this stiffness, forces on.
 fn at_the_wall(file: &str, stiffness: f64) -> (Lockstep<Desk>, Built) {
     let desk = Desk::new(file);
     let text = scene::shipped("virtual_wall").expect("it is shipped");
     let text = text.replace("\"2000 N/m\"", &format!("\"{stiffness} N/m\"")).replace("\"5 N*s/m\"", "\"1 N*s/m\"");
-    let spec = scene::parse(text.as_bytes(), "wall").expect("it is a scene").value;
+    let mut spec = scene::parse(text.as_bytes(), "wall").expect("it is a scene").value;
+    let turn = Rot::rotation_between(&way(file), &-Vec3::x()).expect("a quarter turn at most");
+    spec.mapping.pose_world_device = Pose::from_parts(Vec3::zeros().into(), turn);
     let built = scene::build(&spec, &desk.spec).expect("they go together");
     let mut rig = Lockstep::new(built.haptic.clone(), built.sim.clone(), desk, None).expect("it runs");
     let free = built.handle_start.translation.vector;
@@ -160,16 +167,17 @@ fn at_the_wall(file: &str, stiffness: f64) -> (Lockstep<Desk>, Built) {
 fn felt_stiffness(file: &str, stiffness: f64) -> f64 {
     let (mut rig, built) = at_the_wall(file, stiffness);
     let limit_n = built.haptic.limits.force.linear;
-    // The tool's surface meets the wall at x = −20 mm + 5 mm.
-    let surface = -0.015;
+    // The tool's surface meets the wall 20 mm − 5 mm from the middle.
+    let (surface, way) = (0.015, way(file));
     let mut points = Vec::new();
     for step in 0..24_u32 {
         let depth = 0.001 + 0.0001 * f64::from(step);
-        go(&mut rig, Vec3::new(surface - depth - 0.0005, 0.0, 0.0), 60, 400);
+        go(&mut rig, way * (surface + depth + 0.0005), 60, 400);
         let record = *rig.first.haptic.record();
         assert!(record.cause.is_none() && record.gain == 1.0, "{file}: {:?}", record.cause);
-        let carried = rig.first.device.weight().force.x;
-        points.push((surface - rig.first.device.device.position().x, rig.first.device.device.force().x - carried));
+        let desk = &rig.first.device;
+        let pushed = desk.weight().force - desk.device.force();
+        points.push((desk.device.position().dot(&way) - surface, pushed.dot(&way)));
     }
     let felt = slope(&points);
     println!("{file}: {felt:.1} N/m felt of {stiffness}, peak {:.2} N", rig.first.device.peak_n);
@@ -179,9 +187,15 @@ fn felt_stiffness(file: &str, stiffness: f64) -> f64 {
 
 #[test]
 fn a_wall_is_as_stiff_in_the_hand_as_it_was_set() {
-    for (file, stiffness) in
-        [("novint-falcon", 800.0), ("polhem", 1000.0), ("vintage", 800.0), ("woodenhaptics", 1000.0)]
-    {
+    for (file, stiffness) in [
+        ("novint-falcon", 800.0),
+        ("polhem", 1000.0),
+        ("vintage", 800.0),
+        ("woodenhaptics", 1000.0),
+        ("haply-2dof", 500.0),
+        ("hapkit", 500.0),
+        ("inverse3", 800.0),
+    ] {
         let felt = felt_stiffness(file, stiffness);
         assert!((felt / stiffness - 1.0).abs() <= 0.02, "{file}: {felt} N/m of {stiffness}");
     }
@@ -230,9 +244,13 @@ fn does_the_task(file: &str, stiffness: f64) {
 
 #[test]
 fn the_task_of_the_wall_is_done_on_every_device_that_can_reach_it() {
-    for (file, stiffness) in
-        [("novint-falcon", 800.0), ("polhem", 1000.0), ("vintage", 600.0), ("woodenhaptics", 600.0)]
-    {
+    for (file, stiffness) in [
+        ("novint-falcon", 800.0),
+        ("polhem", 1000.0),
+        ("vintage", 600.0),
+        ("woodenhaptics", 600.0),
+        ("inverse3", 800.0),
+    ] {
         does_the_task(file, stiffness);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Given up after this; a machine under load may need a good part of it.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// A datagram may be lost; then the question is put again.
 const AGAIN: Duration = Duration::from_secs(3);
 
@@ -182,8 +182,49 @@ impl Daemon {
         self.get(address).string().unwrap_or_default()
     }
 
+    /// Starts it. A loop that this machine has kept from its time latches a fault by itself, which is acknowledged.
+    pub(crate) fn enable(&self) {
+        wait(
+            "ENABLED",
+            || {
+                match self.get_text("/hapticd/state").as_str() {
+                    "FAULT" => drop(self.try_do("/hapticd/fault/ack", &[])),
+                    "DISABLED" => drop(self.try_do("/hapticd/start", &[])),
+                    _ => {}
+                }
+                self.get_text("/hapticd/state") == "ENABLED"
+            },
+            || self.log(),
+        );
+    }
+
+    /// Starts it, and waits until it has stayed so for this many ticks.
+    pub(crate) fn enable_for(&self, ticks: f64) {
+        let mut since = None;
+        wait(
+            "so many ticks in ENABLED",
+            || {
+                self.enable();
+                let now = self.figure("hapticd_ticks_total");
+                let stays = self.get_text("/hapticd/state") == "ENABLED";
+                since = since.or(Some(now)).filter(|_| stays);
+                since.is_some_and(|since| now > since + ticks)
+            },
+            || self.log(),
+        );
+    }
+
     pub(crate) fn wait_for_state(&self, state: &str) {
         wait(state, || self.get_text("/hapticd/state") == state, || self.log());
+    }
+
+    /// Waits for the event of a fault with this code; gives all it says.
+    pub(crate) fn await_fault(&self, code: &str) -> Vec<OscType> {
+        let code = OscType::String(code.into());
+        self.ask("/hapticd/notify", &[OscType::Int(1)], |message| {
+            let is_it = message.addr == "/hapticd/event/fault" && message.args.get(1) == Some(&code);
+            is_it.then(|| message.args.clone())
+        })
     }
 
     /// The page at `path`, head and body.

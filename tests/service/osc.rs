@@ -5,7 +5,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 /// How long an answer may take before a test gives up. Generous: it is no measure of speed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What became of a command: what `done` carries, or code and text of `fail`.
 pub(crate) type Outcome = Result<Vec<OscType>, (i32, String)>;

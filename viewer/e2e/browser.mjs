@@ -56,6 +56,17 @@ export async function calm(page) {
   });
 }
 
+/** Brings the daemon to ENABLED. On a starved machine it may be in FAULT again at once; then it is asked again. */
+export async function start(page) {
+  for (let tries = 0; tries < 5; tries += 1) {
+    await calm(page);
+    await page.click("#start");
+    await until(page, () => ["ENABLED", "FAULT"].includes(document.getElementById("state-word").textContent));
+    if ((await state(page)) === "ENABLED") return;
+  }
+  throw new Error("it does not stay in ENABLED");
+}
+
 export async function shot(page, name, options = {}) {
   await mkdir(SHOTS, { recursive: true });
   await page.screenshot({ path: `${SHOTS}${name}.png`, ...options });

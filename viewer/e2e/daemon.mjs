@@ -1,6 +1,6 @@
 // The real daemon for tests in the browser: starts and kills it, and hears what it says on its own clock.
 import { spawn, execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import WebSocket from "ws";
@@ -16,6 +16,15 @@ export const scenes = () =>
 
 /** Seconds on the clock that the daemon uses as well. */
 export const clock = () => Number(process.hrtime.bigint()) * 1e-9;
+
+/** Time for which somebody on this machine waited for a processor, ms since its start; zero where nobody counts. */
+export function crowdedMs() {
+  try {
+    return Number(/total=(\d+)/.exec(readFileSync("/proc/pressure/cpu", "utf8"))[1]) * 1e-3;
+  } catch {
+    return 0;
+  }
+}
 
 /** Runs the program with arguments until it has said where its viewer is. */
 async function begin(args) {
@@ -51,16 +60,17 @@ export const service = (scene, port = 0) =>
 /** Anything else of the program that has a page. */
 export const command = (...args) => begin(args);
 
-/** Listens beside the page; `next(address)` waits for the next message there. */
+/** Listens beside the page; `next(address, wanted)` waits for the next message there that is wanted. */
 export async function listen(url) {
   const socket = new WebSocket(`${url.replace("http", "ws")}ws`);
   await new Promise((resolve, reject) => socket.on("open", resolve).on("error", reject));
   const waiting = [];
   socket.on("message", (data) => {
     const message = parse(data);
-    waiting.filter((one) => one.address === message.address).forEach((one) => one.resolve(message.args));
+    const fits = (one) => one.address === message.address && one.wanted(message.args);
+    waiting.filter(fits).forEach((one) => one.resolve(message.args));
   });
   socket.send(packet("/hapticd/notify", "i", 1));
-  const next = (address) => new Promise((resolve) => waiting.push({ address, resolve }));
+  const next = (address, wanted = () => true) => new Promise((resolve) => waiting.push({ address, wanted, resolve }));
   return { next, close: () => socket.terminate() };
 }

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
-import { browser, calm, daemon, open, reaches, shot, state, target, until } from "./browser.mjs";
+import { browser, calm, daemon, open, reaches, shot, start, state, target, until } from "./browser.mjs";
 
 let chromium;
 let server;
@@ -66,9 +66,7 @@ onPage("shows state, scene and figures", {}, async (page) => {
 });
 
 onPage("scene and plots move while the task runs", {}, async (page) => {
-  await calm(page);
-  await page.click("#start");
-  await reaches(page, "ENABLED");
+  await start(page);
   const [scene, plot] = [await look(page, ".canvas canvas"), await look(page, ".plot canvas")];
   await page.waitForTimeout(1500);
   assert.notEqual(await look(page, ".canvas canvas"), scene, "the scene stands still");
@@ -80,9 +78,7 @@ onPage("scene and plots move while the task runs", {}, async (page) => {
 onPage("Stop leads to FAULT on screen within 200 ms", {}, async (page, context) => {
   const times = [];
   for (let k = 0; k < 5; k++) {
-    await calm(page);
-    await page.click("#start");
-    await reaches(page, "ENABLED");
+    await start(page);
     times.push(await stopTime(page));
   }
   context.diagnostic(`Stop to FAULT: ${times.map((time) => time.toFixed(0)).join(", ")} ms`);
@@ -91,9 +87,7 @@ onPage("Stop leads to FAULT on screen within 200 ms", {}, async (page, context) 
 });
 
 onPage("a fault has cause and remedy, and acknowledging it never starts", { scheme: "dark" }, async (page) => {
-  await calm(page);
-  await page.click("#start");
-  await reaches(page, "ENABLED");
+  await start(page);
   await page.click("#halt");
   await reaches(page, "FAULT");
   await page.waitForSelector("#faults .fault.high .remedy");
@@ -108,9 +102,7 @@ onPage("a fault has cause and remedy, and acknowledging it never starts", { sche
 
 onPage("Escape and Space stop; Space in a field types", {}, async (page) => {
   const keyed = async (prepare, key) => {
-    await calm(page);
-    await page.click("#start");
-    await reaches(page, "ENABLED");
+    await start(page);
     await prepare();
     await page.keyboard.press(key);
   };
@@ -257,6 +249,55 @@ onPage("fits a phone, with Stop always in reach", { width: 360, height: 740 }, a
   await page.evaluate(() => window.scrollTo(0, 0));
   await shot(page, "phone-fault");
   await calm(page);
+});
+
+onPage("a task from start to end with the keyboard alone", {}, async (page) => {
+  const focused = (what) => page.evaluate((wanted) => document.activeElement?.matches(wanted), what);
+  const tabTo = async (what) => {
+    for (let k = 0; k < 200 && !(await focused(what)); k += 1) await page.keyboard.press("Tab");
+    assert.ok(await focused(what), `${what} cannot be reached`);
+  };
+  await until(page, () => document.querySelectorAll("#panel .row").length >= 5);
+  await calm(page);
+  await page.evaluate(() => document.activeElement.blur());
+  await tabTo("#start");
+  await page.keyboard.press("Enter");
+  await reaches(page, "ENABLED");
+  // A slider by its arrows; the daemon takes the value over.
+  const told = () => page.textContent("output[for='set-hapticd-coupling-stiffness']");
+  const before = await told();
+  await tabTo(".row:has(#set-hapticd-coupling-stiffness) input[type=range]");
+  await page.keyboard.press("ArrowRight");
+  await until(
+    page,
+    (text) => document.querySelector("output[for='set-hapticd-coupling-stiffness']").textContent !== text,
+    before,
+  );
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("Escape");
+  await reaches(page, "FAULT");
+  const id = await page.getAttribute('#faults [id^="ack-"]', "id");
+  await tabTo(`#${id}`);
+  await page.keyboard.press("Enter");
+  await reaches(page, "DISABLED");
+  // The view, and another scene.
+  const seen = await look(page, ".canvas canvas");
+  await tabTo(".canvas canvas");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await page.waitForTimeout(600);
+  assert.notEqual(await look(page, ".canvas canvas"), seen, "the view does not turn");
+  await tabTo("#scene-choice");
+  const first = await page.inputValue("#scene-choice");
+  await page.keyboard.press("ArrowDown");
+  const other = await page.inputValue("#scene-choice");
+  assert.notEqual(other, first);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await until(page, (wanted) => document.getElementById("setup-now").textContent.startsWith(`${wanted} on`), other);
+  await page.selectOption("#scene-choice", first);
+  await page.click("#scene-form button");
+  await until(page, (wanted) => document.getElementById("setup-now").textContent.startsWith(`${wanted} on`), first);
 });
 
 test("light and dark differ", async () => {

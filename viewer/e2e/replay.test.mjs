@@ -32,11 +32,15 @@ test("a recording plays, pauses and is sought in", { skip: !isBuilt }, async () 
     await page.evaluate(() => document.activeElement.blur());
     await page.keyboard.press("Space");
     await until(page, () => document.getElementById("replay-play").textContent === "Play");
+    assert.equal(await page.inputValue("#replay-speed"), "0.1", "the speed that is chosen stays chosen");
     const still = await seconds(page);
     await page.waitForTimeout(1200);
     assert.equal(await seconds(page), still, "it goes on while it stands still");
     assert.equal(await page.evaluate(() => document.body.dataset.link), "live", "a film that stands still is not old");
-    // By the bar.
+    // By the bar: to where the box is pushed, and on.
+    await page.locator("#replay-place").fill("2");
+    await until(page, () => /; [1-9]\d* contact/.test(document.getElementById("tool-place").textContent));
+    await shot(page, "replay-contact");
     await page.locator("#replay-place").fill("4");
     await until(page, () => document.getElementById("replay-time").textContent.startsWith("4.0 of "));
     const before = await page.textContent("#tool-place");

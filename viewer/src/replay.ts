@@ -7,6 +7,10 @@ const ADDRESS = "/hapticd/replay/";
 /** A press of an arrow key, s, and of one with Shift. */
 const STEP_S = { small: 0.1, large: 1 };
 
+/** The one that is nearest to a number: it comes in single precision, in which a tenth is not 0.1. */
+const nearest = (choices: string[], value: number): string =>
+  choices.reduce((best, one) => (Math.abs(Number(one) - value) < Math.abs(Number(best) - value) ? one : best));
+
 export class Replay {
   private readonly bar = byId("replay", HTMLElement);
   private readonly play = byId("replay-play", HTMLButtonElement);
@@ -58,7 +62,7 @@ export class Replay {
         this.place.setAttribute("aria-valuetext", `${this.seconds.toFixed(1)} seconds`);
         return true;
       case `${ADDRESS}speed`:
-        this.speed.value = String(value);
+        this.speed.value = nearest([...this.speed.options].map((option) => option.value), Number(value));
         return true;
       default:
         return false;

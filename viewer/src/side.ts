@@ -19,7 +19,9 @@ export function showTask(task: Task | undefined, goals: string[]): void {
   );
   say(byId("task-time", HTMLElement), task === undefined ? "" : `${task.time.toFixed(1)} s`);
   const names = goals.length === 0 ? "" : `: ${goals.join(", ")}`;
-  say(byId("task-goals", HTMLElement), task === undefined ? "–" : `${task.met} of ${task.goals} goals met${names}`);
+  // A recording knows the phases, and not which goals were met when.
+  const met = task === undefined ? "–" : task.goals === 0 ? "" : `${task.met} of ${task.goals} goals met${names}`;
+  say(byId("task-goals", HTMLElement), met);
 }
 
 export function wireRecording(model: Model, command: Command): void {

@@ -156,6 +156,7 @@ impl Drive {
                 rotation_locked: true,
                 start: far,
             }],
+            needle: None,
             materials: vec![Material { name: "steel".into(), friction: assembly.friction, restitution: 0.0 }],
             gravity: Vec3::zeros(),
             rate_hz: 1.0 / step_s,

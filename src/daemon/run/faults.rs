@@ -6,6 +6,7 @@
 
 use crate::control::plant::{FaultEntry, Priority};
 use crate::haptic::TickRecord;
+use crate::record::RecordError;
 use crate::shared::{Faults, MonoNs, NS_PER_S};
 
 /// A condition must have been absent this long before it makes a new entry, s.
@@ -131,6 +132,10 @@ pub const NOTICES: &[Notice] = &[
     },
 ];
 
+/// Code, name and remedy of what no tick knows: a recording that ended by itself.
+pub(super) const RECORDING_ENDED: (&str, &str, &str) =
+    ("W12", "recording-ended", "Make room or choose another place, and begin another recording.");
+
 /// See the file's head.
 pub(super) struct FaultBook {
     entries: Vec<FaultEntry>,
@@ -158,6 +163,13 @@ impl FaultBook {
     pub(super) fn latch(&mut self, latch: Latch, at: MonoNs) -> FaultEntry {
         let Latch { code, name, cause, remedy } = latch;
         self.add(FaultEntry { code, name, cause, remedy, latched: true, at, ..blank() })
+    }
+
+    /// Writes down that a recording ended by itself; the loop did not notice.
+    pub(super) fn recording_ended(&mut self, why: &RecordError, at: MonoNs) -> FaultEntry {
+        let cause = why.to_string();
+        let (code, name, remedy) = RECORDING_ENDED;
+        self.add(FaultEntry { code, name, priority: Priority::Medium, cause, remedy, at, ..blank() })
     }
 
     /// Looks at the bits of a tick; gives the entries they make, which are few.

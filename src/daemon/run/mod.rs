@@ -80,10 +80,8 @@ impl RunOptions {
     /// # Errors
     /// When it is named and missing, or wrong.
     pub fn configuration(&self) -> Result<Loaded<Config>, LoadError> {
-        let machine = Path::new(CONFIG_PATH);
-        let mut loaded = match &self.config {
+        let mut loaded = match self.configuration_file() {
             Some(path) => config::load(path)?,
-            None if machine.exists() => config::load(machine)?,
             None => Loaded { value: Config::default(), warnings: Report::new("", "", Problems::default()) },
         };
         let config = &mut loaded.value;
@@ -93,6 +91,18 @@ impl RunOptions {
         config.osc.query_port = self.query_port.unwrap_or(config.osc.query_port);
         config.viewer.port = self.viewer_port.unwrap_or(config.viewer.port);
         Ok(loaded)
+    }
+
+    /// The configuration file: the one named, else the machine's, if there is one.
+    fn configuration_file(&self) -> Option<&Path> {
+        let machine = Path::new(CONFIG_PATH);
+        self.config.as_deref().or_else(|| machine.exists().then_some(machine))
+    }
+
+    /// The configuration as it stands in its file, to be kept with recordings; empty without one.
+    fn configuration_text(&self) -> String {
+        // One that cannot be read has been refused before.
+        self.configuration_file().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
     }
 }
 

@@ -181,7 +181,7 @@ impl Supervisor {
             let text = "nothing says where recordings go; set `state` in [paths] of the configuration".into();
             return Err(Refused { code: Code::NotAllowed, text });
         };
-        let options = recording::options(&self.rig, state, name);
+        let options = recording::options(&self.rig, &self.recording.rules, state, name);
         let ticket = self.ticket();
         self.recording.is_opening = true;
         self.errands.record(ticket, options);

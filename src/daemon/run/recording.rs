@@ -6,24 +6,51 @@ use super::rig::Rig;
 use crate::control::plant::{Code, FaultEntry, News, Refused};
 use crate::control::prometheus::RecorderMetrics;
 use crate::daemon::tape;
-use crate::haptic::TickRecord;
+use crate::files::config::{Config, Recordings};
+use crate::haptic::{TickRecord, Touches};
 use crate::record::{Provenance, RecordError, RecordFigures, RecordLimits, RecordOptions, Recorder, Timing};
-use crate::shared::{Order, SceneView, StepInput};
+use crate::shared::{MonoNs, Order, SceneView, StepInput};
 use crate::sim::MaterialOrder;
 use serde_json::json;
 use std::path::Path;
 
+const MB: u64 = 1_000_000;
 /// Ticks handed over at once: a hundred batches a second at 1 kHz, which is what the recorder's queue is made for.
 const BATCH: usize = 10;
+
+/// What the configuration has to say of recordings.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rules {
+    /// How much room they may take.
+    pub(super) limits: RecordLimits,
+    /// The configuration itself, as it was read; empty when none was.
+    pub(super) config_text: String,
+}
+
+impl Rules {
+    /// Those of a configuration with this text.
+    pub(super) fn of(config: &Config, config_text: String) -> Self {
+        let Recordings { file_mb, keep, free_mb } = config.recordings;
+        let limits = RecordLimits {
+            file_bytes: u64::from(file_mb) * MB,
+            keep_files: keep.map(|count| count as usize),
+            free_bytes: u64::from(free_mb) * MB,
+        };
+        Self { limits, config_text }
+    }
+}
 
 /// A recording, perhaps.
 #[derive(Default)]
 pub(super) struct Recording {
+    /// For the next one.
+    pub(super) rules: Rules,
     recorder: Option<Recorder>,
     /// One is being opened.
     pub(super) is_opening: bool,
     batch: Vec<TickRecord>,
     seen: u64,
+    touched: MonoNs,
     /// Of the recordings that have ended.
     bytes: u64,
     lost: u64,
@@ -50,8 +77,8 @@ impl Recording {
         self.recorder.as_ref().is_some_and(Recorder::has_ended).then(|| self.take()).flatten()
     }
 
-    /// Ticks, oldest first, and the scene as it was at the last.
-    pub(super) fn ticks(&mut self, ticks: &[TickRecord], view: &SceneView) {
+    /// Ticks, oldest first, and the scene and the contacts as they were at the last.
+    pub(super) fn ticks(&mut self, ticks: &[TickRecord], view: &SceneView, touches: &Touches) {
         if self.recorder.is_none() {
             return;
         }
@@ -63,6 +90,10 @@ impl Recording {
         if view.stamp.sequence != self.seen {
             self.seen = view.stamp.sequence;
             self.recorder.iter_mut().for_each(|recorder| recorder.view(view));
+        }
+        if touches.at > self.touched {
+            self.touched = touches.at;
+            self.recorder.iter_mut().for_each(|recorder| recorder.touches(touches));
         }
     }
 
@@ -132,7 +163,7 @@ impl Recording {
 }
 
 /// What a recording of `rig` below `state` is to be.
-pub(super) fn options(rig: &Rig, state: &Path, name: Option<String>) -> RecordOptions {
+pub(super) fn options(rig: &Rig, rules: &Rules, state: &Path, name: Option<String>) -> RecordOptions {
     let limits = rig.model.limits.force;
     RecordOptions {
         directory: state.join("recordings"),
@@ -142,6 +173,7 @@ pub(super) fn options(rig: &Rig, state: &Path, name: Option<String>) -> RecordOp
             scene_text: rig.scene_text.clone(),
             device_name: rig.device.clone(),
             device_text: rig.device_text.clone(),
+            config_text: rules.config_text.clone(),
             seed: rig.seed,
             skill: rig.skill.name().into(),
             timing: Timing::Live,
@@ -151,7 +183,7 @@ pub(super) fn options(rig: &Rig, state: &Path, name: Option<String>) -> RecordOp
             ..Provenance::here()
         },
         looks: tape::looks(&rig.built.sim, 0),
-        limits: RecordLimits::default(),
+        limits: rules.limits,
     }
 }
 

@@ -7,6 +7,7 @@
 
 use super::log::Log;
 use super::notify::Notifier;
+use super::recording::Rules;
 use super::rig::Plan;
 use super::sockets::{self, Mailbag, Sockets};
 use super::supervisor::Supervisor;
@@ -49,6 +50,7 @@ pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
     })?;
     let state_dir = state_dir::of(&config);
     let mut plant = Supervisor::new(plan, rig, state_dir);
+    plant.set_recording_rules(Rules::of(&config, options.configuration_text()));
     if let Some(name) = &options.record {
         plant.record_from_the_start(name)?;
     }
@@ -265,10 +267,11 @@ impl Service {
         }
     }
 
-    /// What of a configuration can change while the daemon runs: names, access, the level of the log.
+    /// What of a configuration can change while the daemon runs: names, access, room for recordings, the level of the log.
     fn take_over(&mut self, config: &Config) {
         self.log.set(config.log_level);
         self.plant.set_catalogue(catalogue(config));
+        self.plant.set_recording_rules(Rules::of(config, self.options.configuration_text()));
         match access(&config.osc) {
             Ok(access) => {
                 self.hub.set_access(access.clone(), config.osc.raw_force);

@@ -11,7 +11,7 @@ use super::device::Homing;
 use super::errands::Errands;
 use super::faults::{FaultBook, Latch};
 use super::meter::RateMeter;
-use super::recording::Recording;
+use super::recording::{Recording, Rules};
 use super::requests::{self, Purpose, Requests, Waits, busy};
 use super::rig::{Plan, Rig};
 use super::settings;
@@ -166,6 +166,11 @@ impl Supervisor {
         self.plan.catalogue = catalogue;
     }
 
+    /// Recordings that begin from now on go by these rules.
+    pub(super) fn set_recording_rules(&mut self, rules: Rules) {
+        self.recording.rules = rules;
+    }
+
     /// Ramps down, silences, ends the threads. Waits for them: not for the control thread.
     ///
     /// # Errors
@@ -238,7 +243,7 @@ impl Supervisor {
             self.trail.push(record);
             self.newest = Some(*record);
         }
-        self.recording.ticks(&batch, &view);
+        self.recording.ticks(&batch, &view, &self.touches);
         self.recording.steps(self.rig.steps.drain());
         batch.clear();
         self.batch = batch;
@@ -274,7 +279,8 @@ impl Supervisor {
         self.tell(entry);
     }
 
-    fn tell(&mut self, entry: FaultEntry) {
+    /// Says that something is in the book.
+    pub(super) fn tell(&mut self, entry: FaultEntry) {
         let FaultEntry { id, code, name, cause, remedy, .. } = &entry;
         match entry.priority {
             Priority::High => tracing::error!(fault = id, code, "{code} {name}: {cause} {remedy}"),

@@ -75,6 +75,7 @@ mod tests {
     use super::*;
     use crate::control::plant::Priority;
     use crate::daemon::run::NOTICES;
+    use crate::daemon::run::faults::RECORDING_ENDED;
     use crate::math::Pose;
     use crate::scene;
 
@@ -95,6 +96,8 @@ mod tests {
             let priority = if notice.priority == Priority::Medium { "medium" } else { "low" };
             row(notice.code, &[notice.bit.names().next().expect("a name"), priority]);
         }
+        let (code, name, _) = RECORDING_ENDED;
+        row(code, &[name, "medium"]);
         for column in crate::daemon::run::FAULT_DATA_COLUMNS {
             assert!(PAGE.contains(&format!("`{column}`")), "the column {column} is not explained");
         }

@@ -14,8 +14,9 @@ use crate::daemon::{Failure, tape};
 use crate::device::operator::{OperatorOrder, Skill};
 use crate::files::Look;
 use crate::record::{RecordSummary, Recorder};
-use crate::shared::MonoNs;
 use crate::shared::lifecycle::State;
+use crate::shared::realtime::SystemClock;
+use crate::shared::{Clock as _, MonoNs};
 
 impl Supervisor {
     /// Begins to build the rig of `plan` in place of the one in use, which goes on until then.
@@ -48,7 +49,7 @@ impl Supervisor {
             return Err(Failure::Usage(text.into()));
         };
         let name = Some(name.to_owned()).filter(|name| !name.is_empty());
-        let recorder = Recorder::start(recording::options(&self.rig, directory, name))?;
+        let recorder = Recorder::start(recording::options(&self.rig, &self.recording.rules, directory, name))?;
         tracing::info!("recording to {}", recorder.figures().path.display());
         self.recording.begin(recorder);
         Ok(())
@@ -85,7 +86,10 @@ impl Supervisor {
             Done::Recorded(ticket, result) => {
                 match &result {
                     Ok(made) => tracing::info!("recorded {}", tape::line(made)),
-                    Err(error) => tracing::error!("{error}"),
+                    Err(error) => {
+                        let entry = self.book.recording_ended(error, SystemClock.now());
+                        self.tell(entry);
+                    }
                 }
                 let path = |made: RecordSummary| made.files.last().map(|path| Value::Text(path.display().to_string()));
                 let answer = result.map(|made| path(made).into_iter().collect());

@@ -14,6 +14,8 @@ pub enum DriverEventKind {
     Started,
     /// The device could not be started.
     StartFailed,
+    /// It speaks a protocol in which no force can be given.
+    ForeignFirmware,
     /// It knows where it is: positions are absolute and force may flow.
     Homed,
     /// A button went down.
@@ -43,6 +45,9 @@ impl DriverEventKind {
         match self {
             Self::Started => "it answers",
             Self::StartFailed => "it could not be started; look at power, cable and firmware",
+            Self::ForeignFirmware => {
+                "its firmware speaks an older protocol, too slow for forces; load one that speaks the driver's (docs/hapkit-protocol.md)"
+            }
             Self::Homed => "it is homed",
             Self::ButtonDown(_) => "a button went down",
             Self::ButtonUp(_) => "a button came up",

@@ -343,3 +343,91 @@ impl Family for FalconFamily {
         HandForce::zero()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Falcon that has said, often enough to be believed, that it is homed with these counts.
+    fn at(encoders: [i16; 3]) -> (FalconFamily, Pose) {
+        let mut family = FalconFamily::new(FalconCalibration::default(), None);
+        let bytes = Answer { encoders, buttons: 0, homed: [true; 3] }.encode();
+        let mut pose = None;
+        for _ in 0..HOMED_AFTER {
+            let (used, heard) = family.receive(&bytes);
+            assert_eq!(used, bytes.len());
+            pose = if let Heard::Reading(reading) = heard { reading.pose } else { None };
+        }
+        (family, pose.expect("in reach"))
+    }
+
+    #[test]
+    fn counts_are_the_published_angles_and_places() {
+        assert!((ANGLE_PER_COUNT.to_degrees() - 0.036_434_659).abs() < 1e-9);
+        // Counts are whole: a place is met within half a count of each arm, some 30 µm.
+        let golden =
+            [([-516; 3], [0.0, 0.0, 0.110]), ([-96; 3], [0.0, 0.0, 0.130]), ([16, -645, -128], [0.02, -0.01, 0.12])];
+        for (encoders, place) in golden {
+            let (family, pose) = at(encoders);
+            let origin = family.calibration.mount.to_device(&Vec3::from(place));
+            assert!((pose.translation.vector - origin).norm() < 4e-5, "{encoders:?}: {pose}");
+        }
+        // One count of all three is the published step along the axis.
+        let step = at([-516; 3]).1.translation.x - at([-517; 3]).1.translation.x;
+        assert!((step - 46e-6).abs() < 0.5e-6, "{step}");
+    }
+
+    fn hear(family: &mut FalconFamily, bytes: &[u8]) {
+        for &byte in bytes {
+            let _ = family.receive(&[byte]);
+        }
+    }
+
+    /// What is said next: orders to the line, then a message.
+    fn said(family: &mut FalconFamily, now: MonoNs) -> (Vec<LineOrder>, Vec<u8>) {
+        let (mut out, mut bytes) = (Outbox::default(), [0; 64]);
+        assert_eq!(family.start(now, &mut out), Progress::Waiting);
+        let orders = std::iter::from_fn(|| out.pop_order()).collect();
+        let length = out.pop(&mut bytes);
+        (orders, bytes[..length].to_vec())
+    }
+
+    #[test]
+    fn a_device_without_firmware_is_started_with_the_published_dialogue() {
+        use LineOrder::{Baud, Dtr, LatencyMs, Purge, Rts};
+        let image: Vec<u8> = (0..70).collect();
+        let mut family = FalconFamily::new(FalconCalibration::default(), Some(Arc::from(image.as_slice())));
+        // Nothing runs: ten frames are not answered.
+        let mut now = MonoNs(0);
+        for _ in 0..PROBE.0 {
+            now = now.plus(PROBE.1);
+            assert_eq!(said(&mut family, now).1, b"<AAAAAAAAAAAAAA>");
+        }
+        now = now.plus(PROBE.1);
+        let hello = (vec![Purge, LatencyMs(16), Baud(9600), Rts(false), Dtr(false), Dtr(true)], vec![0x0A, 0x43, 0x0D]);
+        assert_eq!(said(&mut family, now), hello);
+        // Some say a zero first.
+        hear(&mut family, &[0x00, 0x0A, 0x44, 0x2C, 0x0D]);
+        assert_eq!(said(&mut family, now), (vec![Dtr(false), Baud(142_857)], vec![0x41]));
+        hear(&mut family, &[0x41]);
+        for chunk in [&image[..62], &image[62..]] {
+            assert_eq!(said(&mut family, now), (vec![], chunk.to_vec()));
+            hear(&mut family, chunk);
+        }
+        assert_eq!(said(&mut family, now).0, [LatencyMs(1), Baud(1_500_000), Purge]);
+    }
+
+    #[test]
+    fn a_newton_outwards_is_the_published_command() {
+        let (family, _) = at([-516; 3]);
+        let force = HandForce { force: Vec3::x(), torque: Vec3::zeros() };
+        for command in family.motors(&force) {
+            assert!((command + 241.8).abs() < 0.2, "{command}");
+        }
+        let huge = family.motors(&HandForce { force: Vec3::new(40.0, 3.0, 0.0), ..force });
+        assert!(
+            huge.iter().all(|command| command.abs() <= 4095.0) && huge.iter().any(|c| c.abs() > 4094.0),
+            "{huge:?}"
+        );
+    }
+}

@@ -1,17 +1,20 @@
-//! Hapkit: one motor, one sector, one handle. The shortest driver there is, and the one to copy (docs/writing-a-driver.md).
+//! Hapkit: one motor, one sector, one handle. The shortest driver of a real device (docs/writing-a-driver.md).
 //!
 //! Thread: device I/O.
 
 use super::{Family, Heard, HomingGuide, MS, Progress, Reading, Trim, put};
 use crate::device::kinematics::{Joints, Kinematics, Mount, Sector};
 use crate::device::wire::Outbox;
-use crate::device::wire::hapkit::{ANSWER, HapkitAnswer, HapkitCommand, HapkitReader};
+use crate::device::wire::hapkit::{ANSWER, HapkitAnswer, HapkitCommand, HapkitReader, LegacyCommand, LegacyReader};
 use crate::device::{HandForce, SafeForce};
 use crate::math::{Mat3, Pose, Rot, Vec3};
 use crate::shared::MonoNs;
 
 /// Time a first answer may take, ns, and how often it is asked for: a board that starts when its port is opened takes 2 s.
-const START: (u64, u32) = (100 * MS, 50);
+const START_NS: u64 = 100 * MS;
+const START_TRIES: u32 = 50;
+/// How long firmware of earlier programs may take to answer in text, ns: it waits a second for the end of a question.
+const TEXT_NS: u64 = 2500 * MS;
 /// What is told when the board's watchdog has switched the motor off.
 const WATCHDOG_ERROR: i32 = 1;
 
@@ -56,6 +59,9 @@ impl HapkitCalibration {
 pub struct HapkitFamily {
     calibration: HapkitCalibration,
     reader: HapkitReader<ANSWER>,
+    /// Text, which is listened for until there is an answer.
+    text: LegacyReader,
+    speaks_text: bool,
     sequence: u8,
     asked: Option<MonoNs>,
     tries: u32,
@@ -68,8 +74,18 @@ impl HapkitFamily {
     /// A Hapkit of this calibration.
     #[must_use]
     pub fn new(calibration: HapkitCalibration) -> Self {
-        let reader = HapkitReader::default();
-        Self { calibration, reader, sequence: 0, asked: None, tries: 0, answered: false, homed: false, joints: None }
+        Self {
+            calibration,
+            reader: HapkitReader::default(),
+            text: LegacyReader::default(),
+            speaks_text: false,
+            sequence: 0,
+            asked: None,
+            tries: 0,
+            answered: false,
+            homed: false,
+            joints: None,
+        }
     }
 
     fn send(&mut self, command: &HapkitCommand, out: &mut Outbox) {
@@ -96,20 +112,31 @@ impl Family for HapkitFamily {
         *self = Self::new(self.calibration);
     }
 
-    // 4. Starting: say something harmless until an answer comes; give up after a while.
+    // 4. Starting: say something harmless until an answer comes; give up after a while. This board may have older firmware,
+    // which is asked last.
 
     fn start(&mut self, now: MonoNs, out: &mut Outbox) -> Progress {
         if self.answered {
             return Progress::Done;
         }
-        if self.asked.is_some_and(|at| now.since(at) < START.0) {
+        if self.speaks_text {
+            (self.tries, self.speaks_text) = (0, false);
+            return Progress::Foreign;
+        }
+        let patience = if self.tries > START_TRIES { TEXT_NS } else { START_NS };
+        if self.asked.is_some_and(|at| now.since(at) < patience) {
             return Progress::Waiting;
         }
-        if self.tries == START.1 {
-            self.tries = 0;
-            return Progress::Failed;
+        match self.tries {
+            tries if tries > START_TRIES => {
+                self.tries = 0;
+                return Progress::Failed;
+            }
+            START_TRIES => {
+                out.push(LegacyCommand::Where.encode().as_bytes());
+            }
+            _ => self.send(&HapkitCommand::Torque(0), out),
         }
-        self.send(&HapkitCommand::Torque(0), out);
         (self.asked, self.tries) = (Some(now), self.tries + 1);
         Progress::Waiting
     }
@@ -118,6 +145,7 @@ impl Family for HapkitFamily {
 
     fn receive(&mut self, bytes: &[u8]) -> (usize, Heard) {
         for (at, &byte) in bytes.iter().enumerate() {
+            self.speaks_text |= !self.answered && self.text.push(byte).is_some();
             if let Some(frame) = self.reader.push(byte) {
                 let Some(answer) = HapkitAnswer::of(&frame) else { return (at + 1, Heard::Garbage) };
                 self.answered = true;
@@ -166,5 +194,36 @@ impl Family for HapkitFamily {
 
     fn weight(&self) -> HandForce {
         HandForce::zero()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Driver as _, DriverEventKind, DriverState, Host};
+    use super::*;
+    use crate::device::wire::ByteEnd as _;
+
+    #[test]
+    fn a_board_with_the_text_of_earlier_programs_is_told_apart_from_a_dead_one() {
+        for (answer, expected) in [
+            (&b""[..], DriverEventKind::StartFailed),
+            (b"reset\r\n0.0123%-0.5000\r\n", DriverEventKind::ForeignFirmware),
+        ] {
+            let mut host = Host::new(HapkitFamily::new(HapkitCalibration::default()));
+            let (mut bytes, mut asked) = ([0; 64], 0);
+            for ms in 1..10_000 {
+                host.feed(&[], MonoNs(ms * MS));
+                let length = host.next_out(&mut bytes);
+                if bytes[..length] == *b"01" {
+                    asked += 1;
+                    host.feed(answer, MonoNs(ms * MS));
+                }
+                if host.state() == DriverState::Failed {
+                    break;
+                }
+            }
+            let events: Vec<_> = std::iter::from_fn(|| host.next_event()).map(|event| event.kind).collect();
+            assert_eq!((asked, events), (1, vec![expected]));
+        }
     }
 }

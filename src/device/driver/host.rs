@@ -158,6 +158,13 @@ impl<F: Family> Host<F> {
         self.facts.restarts += 1;
     }
 
+    /// It cannot be started now, for this reason.
+    fn fail(&mut self, why: DriverEventKind) {
+        self.phase = Phase::Failed(self.now);
+        self.outbox.clear();
+        self.events.push(self.now, why);
+    }
+
     /// Decides what is to be done now.
     fn step(&mut self) {
         match self.phase {
@@ -178,11 +185,8 @@ impl<F: Family> Host<F> {
                         self.events.push(self.now, DriverEventKind::Started);
                         self.run();
                     }
-                    Progress::Failed => {
-                        self.phase = Phase::Failed(self.now);
-                        self.outbox.clear();
-                        self.events.push(self.now, DriverEventKind::StartFailed);
-                    }
+                    Progress::Failed => self.fail(DriverEventKind::StartFailed),
+                    Progress::Foreign => self.fail(DriverEventKind::ForeignFirmware),
                 }
             }
             Phase::Running => self.run(),

@@ -21,6 +21,8 @@ const START: (u64, u32) = (50 * MS, 20);
 const LEAP_UM: u32 = 20_000;
 /// A place farther away than this is none, m.
 const FAR_M: f64 = 2.0;
+/// Over the last of its reach force fades, m.
+const FADE_M: f64 = 0.02;
 
 /// What differs from one device to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,6 +70,8 @@ pub struct Inverse3Family {
     /// The service says that the device does not know where it is.
     astray: bool,
     plausible: Plausible<3>,
+    /// How far the handle is from the middle, m; once it is known.
+    distance_m: Option<f64>,
 }
 
 impl Inverse3Family {
@@ -82,6 +86,7 @@ impl Inverse3Family {
             tries: 0,
             astray: false,
             plausible: Plausible::new(LEAP_UM),
+            distance_m: None,
         }
     }
 
@@ -106,6 +111,7 @@ impl Inverse3Family {
         }
         self.astray = state.calibrated.map_or(self.astray, |calibrated| !calibrated);
         let at = self.calibration.mount.to_device(&place);
+        self.distance_m = Some(at.norm());
         let pose = Some(Pose::from_parts(at.into(), Rot::identity()));
         Heard::Reading(Reading { pose, buttons: state.buttons, error: 0 })
     }
@@ -149,7 +155,8 @@ impl Family for Inverse3Family {
     }
 
     fn request(&mut self, force: &SafeForce, out: &mut Outbox) {
-        let wanted = self.calibration.mount.direction_from_device(&force.get().force) / self.calibration.force_scale;
+        let wanted = self.calibration.mount.direction_from_device(&force.get().force) * self.share();
+        let wanted = wanted / self.calibration.force_scale;
         match self.message(&wanted) {
             Some(message) => out.push(message.as_bytes()),
             None => out.push(QUESTION),
@@ -177,8 +184,9 @@ impl Family for Inverse3Family {
         }
     }
 
+    /// The service does the mechanics; only the edge of where the handle can go is known here.
     fn share(&self) -> f64 {
-        1.0
+        self.distance_m.map_or(0.0, |distance| ((self.calibration.reach_m - distance) / FADE_M).clamp(0.0, 1.0))
     }
 
     fn weight(&self) -> HandForce {

@@ -154,6 +154,8 @@ pub enum Progress {
     Done,
     /// It does not, after all tries.
     Failed,
+    /// It speaks, but a protocol in which no force can be given.
+    Foreign,
 }
 
 /// Times of a family, ns.

@@ -116,6 +116,19 @@ fn an_inverse3_gives_the_force_it_is_told_to_in_the_axes_of_the_operator() {
 }
 
 #[test]
+fn an_inverse3_gives_less_and_less_force_towards_the_edge_of_its_reach() {
+    let mut desk = inverse3();
+    desk.device.hand().stiffness = 5000.0;
+    for (distance, share) in [(0.125, 1.0), (0.14, 0.5), (0.149, 0.05)] {
+        desk.move_hand(Vec3::new(0.0, distance, 0.0), 300);
+        desk.run(300, Some(Vec3::new(1.0, 0.0, 0.0)));
+        let felt = desk.device.force().x;
+        assert!((felt - share).abs() < 0.03, "{felt} N at {distance} m");
+    }
+    assert_eq!(desk.count(DriverEventKind::NearSingular), 1);
+}
+
+#[test]
 fn an_inverse3_stands_every_trouble_on_the_line() {
     let mut desk = inverse3();
     desk.stands_trouble(Vec3::new(0.8, 0.5, -1.0));

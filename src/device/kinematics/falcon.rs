@@ -189,6 +189,17 @@ mod tests {
     }
 
     #[test]
+    fn the_motors_end_at_the_published_forces() {
+        // 4096 of 10000 per N·m; along the device's own x, and out of it.
+        for (z, across, out) in [(0.110, 7.8, 16.9), (0.130, 6.5, 16.3)] {
+            let joints = FalconLegs.inverse(&Vec3::new(0.0, 0.0, z)).expect("in reach");
+            let largest = |force: Vec3| 0.4096 / FalconLegs.statics(&joints, &force).expect("not singular").amax();
+            assert!((largest(Vec3::x()) - across).abs() < 0.05, "{}", largest(Vec3::x()));
+            assert!((largest(Vec3::z()) - out).abs() < 0.05, "{}", largest(Vec3::z()));
+        }
+    }
+
+    #[test]
     fn angles_no_place_has_are_refused() {
         assert!(FalconLegs.forward(&Joints::<3>::new(3.0, -3.0, 0.5)).is_none());
         assert!(FalconLegs.forward(&Joints::<3>::repeat(f64::NAN)).is_none());

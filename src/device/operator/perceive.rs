@@ -5,7 +5,7 @@
 use super::script::Until;
 use crate::device::HandForce;
 use crate::math::{Mapping, Pose, Vec3};
-use crate::shared::SceneView;
+use crate::shared::{NeedleView, SceneView};
 
 /// Time constant of the felt force, s: shorter changes are felt as vibration, not as force.
 const FEEL_S: f64 = 0.02;
@@ -34,6 +34,10 @@ impl Perceived<'_> {
 
     pub(super) fn body(&self, index: usize) -> Option<Pose> {
         self.view.filter(|view| view.is_lit())?.body(index).copied()
+    }
+
+    fn needle(&self) -> Option<&NeedleView> {
+        self.view.filter(|view| view.is_lit())?.needle.as_ref()
     }
 }
 
@@ -70,6 +74,7 @@ pub(super) struct Senses {
     force_held_s: f64,
     torque_held_s: f64,
     body_before: Option<Pose>,
+    punctures_before: Option<u32>,
     /// Highest place of the tool along an axis.
     highest: f64,
     noticed_s: Option<f64>,
@@ -82,6 +87,7 @@ impl Senses {
             force_held_s: 0.0,
             torque_held_s: 0.0,
             body_before: None,
+            punctures_before: None,
             highest: f64::NEG_INFINITY,
             noticed_s: None,
         }
@@ -155,6 +161,18 @@ impl Senses {
             Until::BodyAt { body, position, tolerance } => {
                 perceived.body(body).is_some_and(|now| (now.translation.vector - position).norm() <= tolerance)
             }
+            Until::NeedleWithin { distance } => {
+                perceived.needle().and_then(|needle| needle.target_m).is_some_and(|away| away <= distance)
+            }
+            Until::NeedleDepthAbove { depth } => perceived.needle().is_some_and(|needle| needle.depth_m > depth),
+            Until::Punctures { count } => perceived.needle().is_some_and(|needle| {
+                let before = *self.punctures_before.get_or_insert(needle.punctures);
+                needle.punctures.saturating_sub(before) >= count
+            }),
+            Until::TargetAt { position, tolerance } => perceived
+                .needle()
+                .and_then(|needle| needle.target)
+                .is_some_and(|target| (target - position).norm() <= tolerance),
         }
     }
 
@@ -181,6 +199,11 @@ mod tests {
             view.stamp = Stamp { sequence: 1, at: MonoNs(0) };
             view.tool = body;
             view.show(body);
+            let x = body.translation.x;
+            let target = Some(body.translation.vector);
+            let (target_m, depth_m) = (Some(x), x);
+            view.needle =
+                Some(NeedleView { target_m, depth_m, punctures: (x * 100.0) as u32, target, ..NeedleView::default() });
             let felt = HandForce { force, torque: force * 0.01 };
             let perceived = Perceived { dt_s: 1e-3, handle: Pose::identity(), felt, view: Some(&view) };
             senses.feel(&perceived);
@@ -202,6 +225,10 @@ mod tests {
             (Until::BodyMoved { body, direction, distance: 0.02 }, moved(0.13)),
             (Until::BodyTilted { body, angle_rad: 0.25 }, turned),
             (Until::BodyAt { body, position: Vec3::x() * 0.2, tolerance: 0.01 }, moved(0.195)),
+            (Until::NeedleWithin { distance: 0.05 }, moved(0.045)),
+            (Until::NeedleDepthAbove { depth: 0.12 }, moved(0.125)),
+            (Until::Punctures { count: 2 }, moved(0.125)),
+            (Until::TargetAt { position: Vec3::x() * 0.2, tolerance: 0.01 }, moved(0.195)),
         ];
         for (until, after) in cases {
             for reaction in [0.0, 0.2] {

@@ -218,6 +218,39 @@ pub enum Until {
         /// Largest distance, scene m.
         tolerance: f64,
     },
+    /// The tip of the needle is near the middle of its target, as the image shows it.
+    NeedleWithin {
+        /// Largest distance, scene m.
+        distance: f64,
+    },
+    /// So much of the needle is in tissue, by its marks.
+    NeedleDepthAbove {
+        /// More than this, scene m.
+        depth: f64,
+    },
+    /// The needle has broken surfaces since the phase began.
+    Punctures {
+        /// So many at least.
+        count: u32,
+    },
+    /// The target of the needle is at a place, as it moves with the breath.
+    TargetAt {
+        /// The place in the scene.
+        position: Vec3,
+        /// Largest distance, scene m.
+        tolerance: f64,
+    },
+}
+
+impl Until {
+    /// True when it asks about a needle.
+    #[must_use]
+    pub fn is_of_needle(&self) -> bool {
+        matches!(
+            self,
+            Self::NeedleWithin { .. } | Self::NeedleDepthAbove { .. } | Self::Punctures { .. } | Self::TargetAt { .. }
+        )
+    }
 }
 
 /// One phase of a script.

@@ -21,7 +21,7 @@ use super::real::{Front, Mail, RealDevice};
 use super::{Bell, OpenFault, Port, PortFault, wait_readable};
 use crate::device::driver::catalogue::AnyDriver;
 use crate::device::driver::{DriverEventKind, DriverState, HomingGuide, LinkFacts};
-use crate::device::guardian::Alarm;
+use crate::device::guardian::{Alarm, LOOK_NS, STILL_NS};
 use crate::device::wire::MESSAGE_MAX;
 use crate::device::{DeviceSpec, HandSample, SafeForce};
 use crate::math::Pose;
@@ -41,6 +41,9 @@ const MS: u64 = 1_000_000;
 const PACE_NS: u64 = MS;
 /// Longest time in which a port must take a message, ns.
 const WRITE_NS: u64 = 20 * MS;
+/// The same while force may flow: a device that takes none must not make the guardian think that this thread hangs.
+const ARMED_WRITE_NS: u64 = 5 * MS;
+const _: () = assert!(ARMED_WRITE_NS + 2 * PACE_NS + 2 * LOOK_NS < STILL_NS);
 /// A port that has taken nothing for this long is as good as gone, ns.
 const STUCK_NS: u64 = 500 * MS;
 /// Messages moved in one round: a device that never stops talking does not hang the thread.
@@ -253,7 +256,12 @@ impl Session {
         }
     }
 
-    /// Takes what has come; says whether there was anything.
+    /// True while there may be force at the device. One that has fallen silent may not have heard that it was told zero.
+    fn is_armed(&self) -> bool {
+        matches!(self.driver.state(), DriverState::Ready | DriverState::Silent)
+    }
+
+    /// Takes what has come.
     fn take_in(&mut self) -> Result<(), PortFault> {
         let mut buffer = [0; MESSAGE_MAX];
         for _ in 0..ROUND {
@@ -277,14 +285,13 @@ impl Session {
             if length == 0 {
                 break;
             }
-            match self.port.write(&buffer[..length], now.plus(WRITE_NS)) {
+            let until = now.plus(if self.is_armed() { ARMED_WRITE_NS } else { WRITE_NS });
+            match self.port.write(&buffer[..length], until) {
                 Ok(()) => self.stuck_since = None,
-                // The driver will miss its answer and ask again.
+                // The driver will miss its answer and ask again; what else there is can wait until then.
                 Err(PortFault::Stuck) => {
                     let since = *self.stuck_since.get_or_insert(now);
-                    if now.since(since) > STUCK_NS {
-                        return Err(PortFault::Gone);
-                    }
+                    return if now.since(since) > STUCK_NS { Err(PortFault::Gone) } else { Ok(()) };
                 }
                 Err(PortFault::Gone) => return Err(PortFault::Gone),
             }
@@ -417,7 +424,7 @@ impl Worker {
 
     /// Shows the guardian that this thread lives, and hears what it has done; false when it is no more.
     fn watched(&mut self, session: &mut Session, now: MonoNs) -> bool {
-        let armed = session.driver.state() == DriverState::Ready;
+        let armed = session.is_armed();
         let Some(lifeline) = session.port.guard() else { return true };
         let alarm = lifeline.tend(armed, now);
         if alarm == Some(Alarm::Silenced) {
@@ -429,6 +436,9 @@ impl Worker {
             }
         }
         self.silenced = alarm == Some(Alarm::Silenced);
+        if let (false, Some(front)) = (self.silenced, &self.front) {
+            front.calm();
+        }
         alarm != Some(Alarm::Unguarded)
     }
 

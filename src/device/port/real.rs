@@ -50,6 +50,12 @@ impl Front {
         self.alarm.compare_exchange(HEEDED, QUIET, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
+    /// There is no alarm any more. One that the tick latched after the port it came from had gone is done with; the next is
+    /// another, to be latched anew.
+    pub(super) fn calm(&self) {
+        let _ = self.alarm.compare_exchange(HEEDED, QUIET, Ordering::AcqRel, Ordering::Acquire);
+    }
+
     /// The newest force, if one came since the last call.
     pub(super) fn force(&mut self) -> Option<SafeForce> {
         self.forces.read_if_new().copied()
@@ -156,5 +162,38 @@ impl Device for RealDevice {
 impl Drop for RealDevice {
     fn drop(&mut self) {
         self.silence(MonoNs(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::simulated::test_spec;
+    use crate::shared::ManualClock;
+
+    /// A tick: whether it learnt of an alarm, and its answer of zero force.
+    fn is_told(device: &mut RealDevice, clock: &ManualClock) -> bool {
+        let mut tick = Tick::begin(1, MonoNs(1), 1e-3, 0, clock);
+        let told = matches!(device.read(&mut tick), Err(DeviceFault::Silenced));
+        device.write(&SafeForce::zero(), &mut tick).expect("a mailbox takes everything");
+        told
+    }
+
+    #[test]
+    fn every_alarm_is_latched_also_after_one_whose_port_had_gone() {
+        let clock = ManualClock::at(MonoNs(1));
+        let (mut device, front) = RealDevice::new(test_spec(), Bell::new().expect("a bell"));
+        assert!(!is_told(&mut device, &clock));
+        for _ in 0..3 {
+            assert!(!front.alarm(), "nobody has latched it yet");
+            assert!(is_told(&mut device, &clock) && front.alarm(), "latched once");
+            assert!(!is_told(&mut device, &clock));
+        }
+        // The port goes before the tick has latched the alarm; nobody asks again.
+        assert!(!front.alarm() && is_told(&mut device, &clock));
+        front.calm();
+        assert!(!front.alarm(), "another alarm is not the one before");
+        front.calm();
+        assert!(is_told(&mut device, &clock), "and one that waits to be latched goes on waiting");
     }
 }

@@ -14,16 +14,24 @@ fn answer() -> ArmAnswer {
     ArmAnswer { encoders: [8312, -10366, 19764, 0, 30, -1], info: 2, model: 1, button: false }
 }
 
-/// Counts the answers in a stream.
-fn count<W: ArmWire>(wire: &mut W, mut bytes: &[u8]) -> usize {
-    let mut found = 0;
+/// How a wire reads: bytes used, and what they end, whole or damaged.
+type Read<W, T> = fn(&mut W, &[u8]) -> (usize, Option<Option<T>>);
+
+/// Counts what `read` finds in a stream.
+fn found<W, T>(wire: &mut W, mut bytes: &[u8], read: Read<W, T>) -> usize {
+    let mut count = 0;
     while !bytes.is_empty() {
-        let (used, answer) = wire.read_answer(bytes);
+        let (used, one) = read(wire, bytes);
         assert!(used >= 1 && used <= bytes.len());
-        found += usize::from(answer.flatten().is_some());
+        count += usize::from(one.flatten().is_some());
         bytes = &bytes[used..];
     }
-    found
+    count
+}
+
+/// Counts the answers in a stream.
+fn count<W: ArmWire>(wire: &mut W, bytes: &[u8]) -> usize {
+    found(wire, bytes, W::read_answer)
 }
 
 #[test]
@@ -98,6 +106,28 @@ fn an_unknown_order_is_refused() {
     frame[..13].copy_from_slice(b"1 2 3 7 0 0 0");
     frame[63] = b'\n';
     assert_eq!(ArmFrames::default().read_command(&frame), (64, Some(None)));
+}
+
+/// The board's side of a wire.
+fn commands_survive<W: ArmWire>() {
+    let command = ArmCommand::currents([1.0, -20.0, 6000.0]);
+    let good = bytes(|out| W::default().encode_command(&command, out));
+    let wake = bytes(|out| W::default().wake(out));
+    survives::<W>(&[&good, &wake], &good, |wire, bytes| found(wire, bytes, W::read_command));
+}
+
+#[test]
+fn no_bytes_upset_the_boards() {
+    commands_survive::<ArmText>();
+    commands_survive::<ArmFrames>();
+    commands_survive::<ArmHid<14>>();
+    commands_survive::<ArmHid<64>>();
+}
+
+#[test]
+fn no_bytes_upset_the_reader_of_positions() {
+    let good = ArmPosition { position_mm: [1.5, -222.641, 30.0], angles_rad: [0.5, -1.25, 3.0, 0.0], info: 1 }.encode();
+    survives::<ArmFrames>(&[&good, &[b' '; 64]], &good, |wire, bytes| found(wire, bytes, ArmFrames::read_position));
 }
 
 #[test]

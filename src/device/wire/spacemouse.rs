@@ -131,6 +131,7 @@ pub fn model(vendor: u16, product: u16) -> Option<&'static str> {
         (THREE_DCONNEXION, 0xC633) => "SpaceMouse Enterprise",
         (THREE_DCONNEXION, 0xC635) => "SpaceMouse Compact",
         (THREE_DCONNEXION, 0xC636) => "SpaceMouse Module",
+        (THREE_DCONNEXION, 0xC641) => "SpaceMouse",
         (THREE_DCONNEXION, 0xC652) => "Universal Receiver",
         _ => return None,
     };
@@ -173,7 +174,14 @@ mod tests {
     #[test]
     fn only_six_axis_models_are_known() {
         assert_eq!(model(0x256F, 0xC635), Some("SpaceMouse Compact"));
-        assert_eq!((model(0x256F, 0xC650), model(0x046D, 0xC62C)), (None, None));
+        let old = [0xC603, 0xC605, 0xC606, 0xC621, 0xC623, 0xC625, 0xC626, 0xC627, 0xC628, 0xC629, 0xC62B];
+        let new = [0xC62E, 0xC62F, 0xC631, 0xC632, 0xC633, 0xC635, 0xC636, 0xC638, 0xC63A, 0xC641, 0xC652];
+        assert!(old.into_iter().all(|product| model(0x046D, product).is_some()));
+        assert!(new.into_iter().all(|product| model(0x256F, product).is_some()));
+        // Ordinary mice, keyboards and key pads of the same makers.
+        let others = (0xC650..=0xC658).filter(|product| *product != 0xC652).chain([0xC664, 0xC665, 0xC668]);
+        assert!(others.into_iter().all(|product| model(0x256F, product).is_none()));
+        assert_eq!(model(0x046D, 0xC62C), None);
     }
 
     #[test]

@@ -29,6 +29,7 @@ static ROOT: Keys = Keys {
         Key::table("defaults", &DEFAULTS, "What runs when nothing is asked for").optional("its defaults"),
         Key::table("osc", &OSC, "Who may drive the daemon, and where").optional("its defaults"),
         Key::table("viewer", &VIEWER, "The page that shows the scene").optional("its defaults"),
+        Key::table("recordings", &RECORDINGS, "How much room recordings may take").optional("its defaults"),
         Key::table("log", &LOG, "What the daemon says").optional("its defaults"),
     ],
     choices: &[],
@@ -118,6 +119,30 @@ static VIEWER: Keys = Keys {
         Key::new("enabled", Kind::Boolean, "true", "There is one").or("true"),
         Key::new("port", Kind::Integer(0, 65535), "9742", "TCP port of the page; 0, or when it is taken, any free one")
             .or("9742"),
+    ],
+    choices: &[],
+};
+
+static RECORDINGS: Keys = Keys {
+    heading: "[recordings]",
+    about: "How much room recordings of the service may take. At 1 kHz one grows by 1.6 to 2 MB a second.",
+    keys: &[
+        Key::new(
+            "file_mb",
+            Kind::Integer(1, 1_000_000),
+            "1000",
+            "Size in MB at which a file is closed and the next one begun",
+        )
+        .or("1000"),
+        Key::new("keep", Kind::Integer(1, 1_000_000), "20", "Files that are kept; when there are more, the oldest go")
+            .optional("all"),
+        Key::new(
+            "free_mb",
+            Kind::Integer(0, 1_000_000),
+            "250",
+            "Room in MB that stays free on the disk: a recording ends there, and none begins",
+        )
+        .or("250"),
     ],
     choices: &[],
 };

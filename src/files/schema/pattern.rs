@@ -102,9 +102,9 @@ fn long_product() -> String {
     format!(r"(?={three}|{unusual}|{percent})(?:{factor}(?:{SIGN}{factor})*|(?:{factor}{SIGN})*\(.*\).*)")
 }
 
-/// Refuses the SI units of other dimensions that are long products.
+/// Refuses the SI units of other dimensions that are long products, or begin with a `1`.
 fn foreign(dimension: Dimension) -> String {
-    let long = |unit: &str| unit.contains('(') || unit.matches(['*', '/']).count() > 1;
+    let long = |unit: &str| unit.contains(['(', '1']) || unit.matches(['*', '/']).count() > 1;
     let others = Dimension::ALL.iter().filter(|other| other.exponents() != dimension.exponents());
     let others: Vec<String> = others.map(|other| other.si_unit()).filter(|unit| long(unit)).map(template).collect();
     // The spaces before the unit are looked over again here, for those before may be given back.
@@ -128,6 +128,7 @@ fn template(unit: &str) -> String {
             '*' => write!(text, "{TIMES}"),
             '/' => write!(text, "{OVER}"),
             '(' | ')' | '^' => write!(text, r"\{first}"),
+            '1' => write!(text, "1"),
             _ => write!(text, "{}", spelling(head)),
         };
         rest = tail;

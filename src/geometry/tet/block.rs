@@ -49,7 +49,6 @@ impl BlockSpec {
     /// # Errors
     /// When a length or number of bricks is not positive, or there are too many of them.
     pub fn mesh(&self) -> Result<TetMesh, TetMeshError> {
-        let [nx, ny, nz] = self.cells;
         let count = self.cells.iter().map(|n| f64::from(*n) + 1.0).product::<f64>();
         if self.cells.contains(&0) || !self.size.iter().all(|x| *x > 0.0) {
             return Err(TetMeshError::Empty);
@@ -57,14 +56,22 @@ impl BlockSpec {
         if count > 1e7 {
             return Err(TetMeshError::TooLarge);
         }
-        let mut nodes = Vec::with_capacity(count as usize);
-        for z in 0..=nz {
-            for y in 0..=ny {
-                for x in 0..=nx {
-                    let share = |k: u32, n: u32| f64::from(k) / f64::from(n);
-                    let at = Vec3::new(share(x, nx), share(y, ny), share(z, nz));
-                    nodes.push(at.component_mul(&self.size));
-                }
+        let even = |axis: usize| -> Vec<f64> {
+            let count = self.cells[axis];
+            (0..=count).map(|k| f64::from(k) / f64::from(count) * self.size[axis]).collect()
+        };
+        let mesh = self.between([even(0), even(1), even(2)])?;
+        let groups = self.faces(&mesh);
+        groups.into_iter().try_fold(mesh, TetMesh::with_group)
+    }
+
+    /// The bricks between these lines across x, y and z, cut into tetrahedra, brick by brick and layer by layer.
+    pub(super) fn between(&self, lines: [Vec<f64>; 3]) -> Result<TetMesh, TetMeshError> {
+        let ([nx, ny, nz], [xs, ys, zs]) = (self.cells, lines);
+        let mut nodes = Vec::with_capacity(xs.len() * ys.len() * zs.len());
+        for z in &zs {
+            for y in &ys {
+                nodes.extend(xs.iter().map(|x| Vec3::new(*x, *y, *z)));
             }
         }
         let mut tets = Vec::new();
@@ -75,9 +82,7 @@ impl BlockSpec {
                 }
             }
         }
-        let mesh = TetMesh::new(nodes, tets)?;
-        let groups = self.faces(&mesh);
-        groups.into_iter().try_fold(mesh, TetMesh::with_group)
+        TetMesh::new(nodes, tets)
     }
 
     /// Cuts the brick at `[x, y, z]`.

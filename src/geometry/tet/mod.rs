@@ -5,7 +5,7 @@
 //! ```text
 //!  bytes ──► read_msh, read_vtk, read_vtu (unit stated) ──► TetMesh ──► check ──► surface, mass, Locator ──► fem
 //!                                                            ▲  │
-//!                            BlockSpec (beam, block), stuff ─┘  └─► with_midsides: ten nodes for each tetrahedron
+//!      BlockSpec (beam, block), LayeredBlock, Organ, stuff ─┘  └─► with_midsides: ten nodes for each tetrahedron
 //! ```
 //!
 //! A mesh in memory is always in metres. No file says its unit, so the reader must be told.
@@ -18,6 +18,7 @@ mod grid;
 mod locate;
 mod msh;
 mod msh_read;
+mod organ;
 mod quality;
 mod stuffing;
 mod tet_mesh;
@@ -31,6 +32,7 @@ pub use faces::Skin;
 pub use locate::{Locator, Place};
 pub use msh::{MshForm, write_msh};
 pub use msh_read::read_msh;
+pub use organ::{LayeredBlock, Organ};
 pub use quality::Quality;
 pub use stuffing::Fit;
 pub use tet_mesh::{Group, MIDSIDES, Members, TetMesh, TetMeshError};
