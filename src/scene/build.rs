@@ -35,9 +35,6 @@ const HAPTIC_SOLVER: Settings = Settings { iterations: 60, tolerance: 1e-6, rela
 /// The same for machined parts, which touch at two dozen places at once.
 const PARTS_SOLVER: Settings = Settings { iterations: 120, ..HAPTIC_SOLVER };
 
-/// The same for a needle: points along one shaft hang together closely, and what is cut for good must not hang on what is left over.
-const NEEDLE_SOLVER: Settings = Settings { iterations: 100, tolerance: 1e-9, relaxation: 1.3 };
-
 /// How far a contact of machined parts gives way in the tick, m/N: 2 µm under a newton, as stiff as the inertia of a tool of
 /// 200 g over a tick, and two hundred times as stiff as what a device can render.
 const PARTS_YIELD: f64 = 2e-6;
@@ -218,7 +215,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
         coupling,
         tool: ToolModel { inertia: tool.inertia, start: tool.start },
         policy,
-        solver: haptic_solver(sim.needle.is_some(), has_parts),
+        solver: if has_parts { PARTS_SOLVER } else { HAPTIC_SOLVER },
         surfaces: surfaces(&sim, &tool),
     };
     let built = Built {
@@ -236,15 +233,6 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
         haptic,
     };
     (problems, Some(built))
-}
-
-/// Bounds of the solve in a tick.
-fn haptic_solver(needle: bool, parts: bool) -> Settings {
-    match (needle, parts) {
-        (true, _) => NEEDLE_SOLVER,
-        (false, true) => PARTS_SOLVER,
-        (false, false) => HAPTIC_SOLVER,
-    }
 }
 
 /// What the haptic thread may ask: parts, and what they meet.

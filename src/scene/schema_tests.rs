@@ -132,6 +132,24 @@ impl Judge {
         document(self.schema, path, self.needed)
     }
 
+    /// A document with the key of `spot` that is read; where what is around it must fit, in one of the choices there. None where
+    /// there is no such document.
+    fn example(&self, spot: &Spot) -> Option<Node> {
+        let reads = |node: &Node| (self.read)(node.document().as_bytes()).is_ok();
+        let plain = self.document(&spot.path);
+        if reads(&plain) {
+            return Some(plain);
+        }
+        let (_, around) = spot.path.split_last()?;
+        let value = plain.get(&spot.path).cloned();
+        let above = spots(self.schema).into_iter().filter(|other| other.path == around);
+        let mut all = above.flat_map(|other| self.choices(&other)).map(|(mut whole, _)| {
+            whole.set(&spot.path, value.clone());
+            whole
+        });
+        all.find(reads)
+    }
+
     /// Claims that both refuse `document` with `value` at `path`.
     fn both_refuse(&self, document: &Node, path: &[&str], value: Option<Node>, tally: &mut Tally) {
         let mut changed = document.clone();
@@ -200,6 +218,9 @@ fn shipped_files(judge: &Judge) -> Vec<PathBuf> {
     files
 }
 
+/// Keys of shapes that no tool has: tissue cannot be held.
+const NOT_HELD: [&str; 2] = ["tool.shape.cell", "tool.shape.taper"];
+
 #[test]
 fn the_readers_ask_for_exactly_the_keys_of_the_tables_with_the_same_bounds() {
     for judge in judges() {
@@ -217,6 +238,10 @@ fn the_readers_ask_for_exactly_the_keys_of_the_tables_with_the_same_bounds() {
         let unlisted: Vec<&String> = asked.keys().filter(|place| !tables.contains_key(*place)).collect();
         assert!(unlisted.is_empty(), "read but not in the table of the {} schema: {unlisted:?}", judge.schema.word());
         for (place, spot) in &tables {
+            if NOT_HELD.iter().any(|key| place.ends_with(key)) {
+                assert!(!asked.contains_key(place), "{place}");
+                continue;
+            }
             let found = asked.get(place).unwrap_or_else(|| unreachable!("`{place}` is in the table but never read"));
             let (kind, limits) = as_asked(spot.key);
             assert!(found.iter().all(|ask| ask.kind == kind), "`{place}`: {kind:?}, read as {:?}", found[0].kind);
@@ -241,7 +266,10 @@ fn every_example_is_accepted_and_every_default_changes_nothing() {
     let mut tally = Tally::default();
     for judge in judges() {
         for spot in spots(judge.schema) {
-            let mut with = judge.document(&spot.path);
+            let Some(mut with) = judge.example(&spot) else {
+                assert!(NOT_HELD.iter().any(|key| spot.path.join(".").ends_with(key)), "{:?}", spot.path);
+                continue;
+            };
             assert!(judge.ask(&with.document(), &mut tally), "{:?}\n{}", spot.path, with.document());
             if let Presence::Default(default) = spot.key.presence {
                 with.set(&spot.path, Some(Node::leaf(default)));

@@ -119,13 +119,15 @@ impl Path {
         body.point(self.at(at_m), self.spread_m)
     }
 
-    /// Cuts on by `way_m` of the world.
+    /// Cuts on by `way_m` of the world, as far as the skin of the next layer if that is not broken.
     pub(super) fn cut(&mut self, body: &Tissue, way_m: f64, steer: &Steer, next_id: &mut u64) {
         let mut left = way_m;
         while left > 1e-12 && !self.through {
             let piece = left.min(PIECE_M);
             left -= piece;
-            self.cut_piece(body, piece, steer);
+            if !self.cut_piece(body, piece, steer) {
+                break;
+            }
         }
         let due = |path: &Self| path.spacing_m * (path.knots.len() as f64 + FIRST);
         while due(self) < self.length_m() {
@@ -136,15 +138,30 @@ impl Path {
         }
     }
 
-    fn cut_piece(&mut self, body: &Tissue, piece: f64, steer: &Steer) {
+    /// The layer that begins at most `ahead_m` behind the end, if its skin has to be broken first: by its index.
+    pub(super) fn skin_ahead(&self, body: &Tissue, ahead_m: f64) -> Option<usize> {
+        self.skin_before(body, &self.at(self.length_m() + ahead_m))
+    }
+
+    fn skin_before(&self, body: &Tissue, point: &Vec3) -> Option<usize> {
+        let layers = &body.model.layers;
+        let (here, next) = (body.model.layer_at(&self.end.rest)?, body.model.layer_at(point)?);
+        (next != here && self.broken_into != Some(next) && layers[next].enter_n > layers[here].cut_n).then_some(next)
+    }
+
+    /// One piece; false when there is something to break first.
+    fn cut_piece(&mut self, body: &Tissue, piece: f64, steer: &Steer) -> bool {
         let heading = self.heading(body);
         let bend = steer.bevel * piece + steer.deviation * (piece / TAKES_ON_M).min(1.0);
         let turned = (heading + bend).try_normalize(1e-9).unwrap_or(heading);
         let goal = body.now(&self.end) + turned * piece;
         let end = body.behind(&goal, &(self.end.rest + self.direction * piece), self.spread_m);
+        if self.skin_before(body, &end.rest).is_some() {
+            return false;
+        }
         if body.model.layer_at(&end.rest).is_none() {
             self.through = true;
-            return;
+            return false;
         }
         if let Some(direction) = (end.rest - self.end.rest).try_normalize(1e-9) {
             self.direction = direction;
@@ -159,6 +176,7 @@ impl Path {
         self.line.push(end.rest);
         self.ways.push(last + way);
         self.end = end;
+        true
     }
 
     /// Knots that hold the shaft when the tip is so far along, each with the length of shaft it stands for.

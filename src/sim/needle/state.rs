@@ -32,8 +32,8 @@ const BEHIND_M: f64 = 0.015;
 const FACES: f64 = 0.2;
 /// Distance from an old entry within which the tip falls into it, in diameters of the needle.
 const FALLS_IN: f64 = 1.5;
-/// How far ahead of the tip a layer is felt before it is reached, m.
-const LAYER_AHEAD_M: f64 = 1e-3;
+/// How far ahead of the tip the skin of a layer is felt, m: more than a piece of the channel, which ends before it.
+const LAYER_AHEAD_M: f64 = 1.2e-3;
 /// How far the tip must be beyond the end of its channel for the simulation to cut by itself although a haptic thread does, m. Both
 /// would cut for the other's errors, and what is cut stays cut.
 const LEFT_TO_HAND_M: f64 = 1e-3;
@@ -229,8 +229,7 @@ impl NeedleState {
             }
             Whereabouts::In(at) => {
                 let path = &mut self.paths[at];
-                let ahead = path.at(path.length_m() + LAYER_AHEAD_M);
-                path.broken_into = self.tissues[path.tissue].model.layer_at(&ahead);
+                path.broken_into = path.skin_ahead(&self.tissues[path.tissue], LAYER_AHEAD_M);
             }
         }
         self.figures.punctures += 1;
@@ -397,17 +396,12 @@ impl NeedleState {
         if path.through {
             return (0.0, 0.0);
         }
-        let model = &self.tissues[path.tissue].model;
-        let layer = |at: Option<usize>| at.and_then(|at| model.layers.get(at));
-        let here_at = model.layer_at(&path.end.rest);
-        let ahead_at = model.layer_at(&path.at(path.length_m() + LAYER_AHEAD_M));
-        let cut = layer(here_at).map_or(0.0, |layer| layer.cut_n);
-        match layer(ahead_at) {
-            Some(next) if ahead_at != here_at && path.broken_into != ahead_at => {
-                let most_n = next.enter_n.max(cut);
-                (most_n, next.cut_n.min(most_n))
-            }
-            _ => (cut, cut),
+        let tissue = &self.tissues[path.tissue];
+        let layers = &tissue.model.layers;
+        let cut = tissue.model.layer_at(&path.end.rest).map_or(0.0, |here| layers[here].cut_n);
+        match path.skin_ahead(tissue, LAYER_AHEAD_M) {
+            Some(next) => (layers[next].enter_n, layers[next].cut_n.min(layers[next].enter_n)),
+            None => (cut, cut),
         }
     }
 
