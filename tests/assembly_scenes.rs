@@ -66,6 +66,11 @@ fn everyone_turns_the_nut_on() {
 }
 
 #[test]
+fn everyone_turns_the_nut_on_with_a_spanner() {
+    everyone_achieves("bolting_spanner");
+}
+
+#[test]
 fn everyone_puts_the_tight_peg_in() {
     everyone_achieves("peg_in_hole");
 }

@@ -77,7 +77,9 @@ fn change() -> impl Strategy<Value = Change> {
         torque: [0.0; 3],
         until: ORIGIN.plus(ms * 50 * PERIOD_NS),
     });
-    prop_oneof![4 => event().prop_map(Change::Event), 2 => set, 1 => force]
+    let until = ORIGIN.plus(3600 * 1000 * PERIOD_NS);
+    let turn = (-2.0_f64..2.0).prop_map(move |rate| Change::Turn { rate, until });
+    prop_oneof![8 => event().prop_map(Change::Event), 4 => set, 2 => force, 1 => turn]
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
@@ -262,6 +264,7 @@ impl Judge {
                         self.targets.set(parameter, value);
                     }
                     Change::Force { force, .. } => assert!(force[2].is_finite() && force[2].abs() <= 8.0, "{change:?}"),
+                    Change::Turn { .. } => unreachable!("this tool is turned by nobody: {change:?}"),
                     Change::Event(_) => {}
                 }
             }

@@ -54,6 +54,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
         rate_hz: 1000.0,
         mapping: Mapping::identity(),
         clutch_button: None,
+        turning: None,
         coupling: Coupling::Spring(SpringDamper::isotropic(1000.0, 4.0, 0.0, 0.0)),
         tool: ToolModel { inertia, start },
         policy: Policy::default(),

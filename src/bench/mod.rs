@@ -51,6 +51,8 @@ pub struct Options {
     pub poses: Option<std::path::PathBuf>,
     /// A Python that has the peer of the contact suite.
     pub peer_python: Option<std::path::PathBuf>,
+    /// A list of programs that run the tasks of the assembly suite with other engines.
+    pub peers: Option<std::path::PathBuf>,
 }
 
 impl Default for Options {
@@ -64,6 +66,7 @@ impl Default for Options {
             out: "bench-results".into(),
             poses: None,
             peer_python: None,
+            peers: None,
         }
     }
 }

@@ -290,6 +290,7 @@ pub fn raw_model(spec: &DeviceSpec, coupling: Coupling, proxy_mass_kg: f64) -> H
         rate_hz: spec.rate_hz,
         mapping: Mapping::identity(),
         clutch_button: None,
+        turning: None,
         coupling,
         tool: ToolModel { inertia, start: Pose::identity() },
         policy: Policy {

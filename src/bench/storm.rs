@@ -11,7 +11,9 @@
 
 use crate::device::operator::{Action, HandModel, MAX_PHASES, Phase, Script, Skill, Until};
 use crate::device::{Device, DeviceSpec, HandForce, Operator, SimulatedDevice};
-use crate::haptic::{Coupling, HapticModel, HapticState, Policy, SpringDamper, Surfaces, ToolModel, tick};
+use crate::haptic::{
+    Coupling, HapticModel, HapticState, Policy, Ratchet, Spanner, SpringDamper, Surfaces, ToolModel, Turning, tick,
+};
 use crate::math::{Mapping, Mat3, Pose, Random, Vec3, tangents};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
@@ -191,6 +193,7 @@ impl Storm {
                 pose_world_device: Pose::new(direction(random) * 0.2, direction(random) * 2.0),
             },
             clutch_button: Some(0),
+            turning: (self.kind == Kind::Spring).then(turning),
             coupling,
             tool: ToolModel { inertia, start: Pose::identity() },
             policy: Policy { passivity: self.passivity, ramp_s: 0.05, ..Policy::default() },
@@ -283,6 +286,9 @@ fn order(state: &mut HapticState, random: &mut Random, index: u64, now: MonoNs) 
         let force = (direction(random) * (4.0 * random.uniform())).into();
         changes[count - 1] = Change::Force { force, torque: [0.0; 3], until: now.plus(NS_PER_S / 10) };
     }
+    if random.uniform() < 0.1 {
+        changes[count - 1] = Change::Turn { rate: 6.0 * random.uniform() - 3.0, until: now.plus(NS_PER_S / 10) };
+    }
     // Sequences of the other orders are below the number of ticks.
     if let Some(order) = Order::new(ORDERS_FROM + index, &changes[..count]) {
         state.order(order);
@@ -298,6 +304,12 @@ fn hand(random: &mut Random) -> HandModel {
         part.angular *= factor;
     }
     hand
+}
+
+/// Two buttons that turn the tool, and a ratchet spanner.
+fn turning() -> Turning {
+    let spanner = Spanner { lever: Vec3::x() * 0.08, button: 3, ratchet: Ratchet::Right };
+    Turning { axis: Vec3::z(), rate: 3.0, torque: 1.0, buttons: [Some(1), Some(2)], spanner: Some(spanner) }
 }
 
 /// A restless script.
@@ -316,7 +328,9 @@ fn script(random: &mut Random) -> Script {
             };
             let seconds = between(random, -0.5, 0.2);
             let phase = Phase::new("storm", action, Until::Elapsed { seconds }, 10.0);
-            phase.holding(u32::from(random.uniform() < 0.1))
+            // The clutch, either way of turning the tool, or the spanner.
+            let (draw, buttons) = (random.uniform(), [(0.1, 1), (0.15, 2), (0.2, 4), (0.35, 8)]);
+            phase.holding(buttons.into_iter().find(|(share, _)| draw < *share).map_or(0, |(_, button)| button))
         })
         .collect();
     Script::new(&phases).unwrap_or_else(|_| Script::empty())

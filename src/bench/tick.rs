@@ -150,6 +150,7 @@ pub fn plate_model(spec: &DeviceSpec) -> HapticModel {
         rate_hz: spec.rate_hz,
         mapping: Mapping::identity(),
         clutch_button: None,
+        turning: None,
         coupling: Coupling::Spring(SpringDamper::isotropic(2000.0, 5.0, 3.0, 0.005)),
         tool: ToolModel {
             inertia: RigidInertia::new(0.1, inertia).expect("mass and tensor are positive"),

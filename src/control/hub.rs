@@ -501,8 +501,8 @@ impl Hub {
         let Some(pending) = self.pending.remove(&ticket) else { return };
         for (address, to) in pending.asked {
             match outcome {
-                // Forces come by the hundred; only a refusal is worth an answer.
-                Ok(_) if address == "/hapticd/servo_cf" => {}
+                // Forces and turns come by the hundred; only a refusal is worth an answer.
+                Ok(_) if ["/hapticd/servo_cf", "/hapticd/turn"].contains(&address.as_str()) => {}
                 Ok(values) => {
                     let values: Vec<Sent> = values.iter().map(Sent::from).collect();
                     out.push((answer::done(&address, &values), to));

@@ -118,6 +118,13 @@ pub enum Act {
         /// When it ends by itself.
         until: MonoNs,
     },
+    /// The tool is turned about its axis, until a moment.
+    Turn {
+        /// rad/s, against the clock.
+        rate: f64,
+        /// When it ends by itself.
+        until: MonoNs,
+    },
 }
 
 /// Work that takes longer than a tick; one at a time.

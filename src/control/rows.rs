@@ -216,6 +216,16 @@ pub static ENTRIES: &[Entry] = &[
     .controllers()
     .only_in(&[State::Enabled])
     .answers("nothing; `fail` when refused"),
+    command(
+        "/hapticd/turn",
+        Verb::Turn,
+        &[float("rate", "rad/s")],
+        "Turns the tool about the axis of the scene's `[turning]`, against the clock, while the handle need not turn. Each message \
+         lasts 250 ms; 0 ends it. Stalls at the scene's torque.",
+    )
+    .controllers()
+    .only_in(&[State::Enabled])
+    .answers("nothing; `fail` when refused"),
     value("/hapticd/state", Verb::State, &[text("state")], "Operating state: DISABLED, ENABLED, PAUSED or FAULT."),
     value("/hapticd/scene/name", Verb::SceneName, &[text("scene")], "Scene in use."),
     value("/hapticd/device/name", Verb::DeviceName, &[text("device")], "Device in use."),

@@ -123,6 +123,8 @@ pub enum Verb {
     RecordMark,
     /// A force from outside.
     Force,
+    /// Turns the tool.
+    Turn,
     /// Operating state.
     State,
     /// Name of the scene.

@@ -14,6 +14,8 @@ use crate::shared::{MonoNs, Parameter};
 
 /// How long one message of raw force lasts, ns.
 pub(super) const FORCE_NS: u64 = 100_000_000;
+/// How long one message turns the tool, ns.
+const TURN_NS: u64 = 250_000_000;
 
 /// What a sender wants.
 #[derive(Clone, Debug, PartialEq)]
@@ -282,6 +284,7 @@ fn command(entry: &Entry, arguments: &[Received], context: &Context<'_>) -> Resu
         Verb::RecordMark => Wish::Job(Job::RecordMark(text()?)),
         Verb::Event(event) => Wish::Act(Act::Event(event)),
         Verb::Force => Wish::Act(force(arguments, context)?),
+        Verb::Turn => Wish::Act(turn(arguments, context)?),
         // Carried out before anything is understood; settings and what is only sent do not come here.
         Verb::Halt
         | Verb::Sent
@@ -350,4 +353,12 @@ fn force(arguments: &[Received], context: &Context<'_>) -> Result<Act, Refused> 
     }
     let until = context.now.plus(FORCE_NS);
     Ok(Act::Force { force: [x, y, z], torque: [about_x, about_y, about_z], until })
+}
+
+fn turn(arguments: &[Received], context: &Context<'_>) -> Result<Act, Refused> {
+    let rate = arguments.first().map_or(Ok(0.0), Received::number)?;
+    if !rate.is_finite() {
+        return Err(refused(Code::BadArguments, "a rate in rad/s is wanted"));
+    }
+    Ok(Act::Turn { rate, until: context.now.plus(TURN_NS) })
 }

@@ -290,6 +290,9 @@ struct BenchArgs {
     /// A Python with python-fcl, to compare the suite `contact` with FCL
     #[arg(long, value_name = "PATH")]
     peer_python: Option<PathBuf>,
+    /// Programs that run the tasks of the suite `assembly` with other engines, listed in a JSON file (docs/benchmarks.md)
+    #[arg(long, value_name = "FILE")]
+    peers: Option<PathBuf>,
 }
 
 pub(super) fn skill(text: &str) -> Result<Skill, String> {
@@ -435,6 +438,7 @@ fn measure(args: &BenchArgs) -> Result<ExitCode, Failure> {
     options.out = args.out.clone().unwrap_or(options.out);
     options.poses.clone_from(&args.poses);
     options.peer_python.clone_from(&args.peer_python);
+    options.peers.clone_from(&args.peers);
     let format = if args.json { bench::Format::JsonLines } else { bench::Format::Table };
     let mut report = bench::Report::on_terminal(format);
     bench::run(suite, &options, &mut report)?;

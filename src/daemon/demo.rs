@@ -14,7 +14,7 @@ use crate::control::plant::TaskState;
 use crate::device::operator::{OperatorReport, Progress, Skill};
 use crate::device::port::LinkStatus;
 use crate::haptic::thread::HapticThread;
-use crate::haptic::{TickRecord, Trip};
+use crate::haptic::{TickRecord, TorqueSense, Trip};
 use crate::record;
 use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
@@ -273,6 +273,7 @@ impl Voice {
 /// Follows a run: task, phases, figures.
 struct Watch {
     watcher: TaskWatcher,
+    torque: TorqueSense,
     progress: TaskProgress,
     tally: Tally,
     /// Figures of the second hand.
@@ -293,6 +294,7 @@ impl Watch {
         let watcher = stage.built.watcher();
         Self {
             progress: watcher.progress(),
+            torque: TorqueSense::of(&stage.built.haptic),
             watcher,
             tally: Tally::new(),
             second: Tally::new(),
@@ -315,7 +317,7 @@ impl Watch {
             tool: record.pose_world_tool,
             view,
             felt_n: record.force.force.norm(),
-            felt_nm: record.force.torque.norm(),
+            felt_nm: self.torque.felt_nm(record),
             penetration_m: record.penetration_m,
         });
     }

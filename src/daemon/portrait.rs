@@ -40,6 +40,7 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
             "speed_m_per_s": limits.speed.linear,
         },
         "stable_stiffness": limits.stiffness.linear,
+        "turning": built.haptic.turning.map(|turning| json!({ "rate_rad_per_s": turning.rate })),
         "tool": built.sim.tools.first().map(tool),
         "bodies": bodies,
         "skins": built.skins.iter().map(skin).collect::<Vec<_>>(),

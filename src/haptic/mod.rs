@@ -35,8 +35,9 @@ mod surfaces;
 pub mod thread;
 mod touch;
 mod trip;
+mod turning;
 
-pub use clutch::Clutch;
+pub use clutch::{Clutch, Hold};
 pub use coupling::{Coupling, SpringDamper, TRANSPARENT_BANDWIDTH_HZ};
 pub use gate::Gate;
 pub use ledger::{Account, Ledger, MAX_LATENCY_TICKS};
@@ -50,3 +51,4 @@ pub use surfaces::{Felt, Surfaces};
 pub use thread::{HaltSwitch, HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};
 pub use touch::{MAX_TOUCHES, Touch, Touches};
 pub use trip::Trip;
+pub use turning::{Ratchet, Spanner, TorqueSense, Turning};

@@ -2,7 +2,7 @@
 //!
 //! Thread: any (plain data).
 
-use super::{Coupling, Surfaces};
+use super::{Coupling, Surfaces, Turning};
 use crate::device::{Limits, Mechanics};
 use crate::math::{Mapping, Pose};
 use crate::mechanism::pmi::RigidInertia;
@@ -93,7 +93,7 @@ pub struct HapticModel {
     pub limits: Limits,
     /// How the device moves.
     pub mechanics: Mechanics,
-    /// The device measures rotation; without it the tool keeps its start orientation.
+    /// The device measures rotation; without it the tool keeps its start orientation, unless it is turned otherwise.
     pub rotation_sensed: bool,
     /// The device can apply torque.
     pub rotation_actuated: bool,
@@ -103,6 +103,8 @@ pub struct HapticModel {
     pub mapping: Mapping,
     /// Button (bit number) that lifts the tool off the handle to re-centre it, if any.
     pub clutch_button: Option<u8>,
+    /// How the tool is turned other than by the handle, if it can be.
+    pub turning: Option<Turning>,
     /// What hangs between handle and proxy.
     pub coupling: Coupling,
     /// The proxy.
@@ -113,4 +115,12 @@ pub struct HapticModel {
     pub solver: Settings,
     /// Surfaces to ask between two mechanisms.
     pub surfaces: Surfaces,
+}
+
+impl HapticModel {
+    /// True when the tool can turn at all.
+    #[must_use]
+    pub fn tool_turns(&self) -> bool {
+        self.rotation_sensed || self.turning.is_some()
+    }
 }

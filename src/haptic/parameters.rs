@@ -109,7 +109,7 @@ impl ParameterRange {
         for parameter in LIMITS {
             least.set(parameter, LEAST_SHARE * start.get(parameter));
         }
-        let turns = model.rotation_sensed && !matches!(model.coupling, Coupling::Direct { .. });
+        let turns = model.tool_turns() && !matches!(model.coupling, Coupling::Direct { .. });
         if !turns || !model.rotation_actuated {
             // No torque reaches the hand: there is nothing to compare.
             (felt.stiffness.angular, felt.damping.angular) = (f64::INFINITY, f64::INFINITY);

@@ -8,12 +8,15 @@ use super::local::ToolMotion;
 use super::orders::InTray;
 use super::parameters::LiveParameters;
 use super::trip::{Sight, Vigil};
+use super::turning::{ClientTurn, Lever, pressed, spanner_springs};
 use super::{
-    Clutch, Coupling, Gate, HapticModel, Ledger, LocalMechanism, LocalReport, ParameterRange, SpringDamper, TickInput,
-    TickRecord, Trip,
+    Clutch, Coupling, Gate, HapticModel, Hold, Ledger, LocalMechanism, LocalReport, ParameterRange, SpringDamper,
+    TickInput, TickRecord, Trip,
 };
 use crate::device::{Fit, HandForce, HandMotion, HandObserver, HandSample, Limiter, SafeForce, VelocityEstimator};
-use crate::math::{Mapping, Mat6, Pose, Rot, Twist, Vec3, Vec6, Wrench, displacement, join, pose_is_sound, split};
+use crate::math::{
+    Mapping, Mat6, Pose, Rot, Twist, Vec3, Vec6, Wrench, displacement, exp_so3, join, pose_is_sound, split,
+};
 use crate::mechanism::MechanismSnapshot;
 use crate::mechanism::pmi::{self, Coriolis, Gravity, RigidBody};
 use crate::shared::lifecycle::{Event, Guard, Refusal, State};
@@ -59,6 +62,7 @@ pub struct HapticState {
     gate: Gate,
     tray: InTray,
     client: ClientForce,
+    client_turn: ClientTurn,
     retiring: bool,
     /// What tripped from outside since the last tick.
     tripped: Option<Trip>,
@@ -89,7 +93,7 @@ impl HapticState {
         };
         let ledger = Ledger::new(&model.limits, &model.mechanics);
         let mut inverse_mass = model.tool.inertia.inverse_matrix();
-        if !model.rotation_sensed {
+        if !model.tool_turns() {
             lock(&mut inverse_mass);
         }
         Self {
@@ -109,6 +113,7 @@ impl HapticState {
             gate: Gate::default(),
             tray: InTray::new(),
             client: ClientForce::NONE,
+            client_turn: ClientTurn::NONE,
             retiring: false,
             tripped: None,
             overruns: 0,
@@ -212,6 +217,8 @@ struct Handle {
     /// Force of the hand on the proxy: what it would take to move the handle if it were the proxy; zero but for the
     /// transparent coupling.
     external: Wrench,
+    /// The lever of a spanner, where the handle has the tool by one.
+    lever: Option<Lever>,
 }
 
 /// One tick. `sample` is `None` when the device gave nothing. Pure: the outcome depends on the arguments alone, but for
@@ -385,19 +392,77 @@ fn map(model: &HapticModel, state: &mut HapticState, sample: &HandSample, tick: 
     let motion = state.velocity.update(sample.stamp.at, pose_device_handle);
     let observed = state.observer.update(pose_device_handle);
     let push = state.channels.push(&observed, &state.clutch.gripped(&pose_device_handle.rotation));
-    let held = model.clutch_button.is_some_and(|bit| sample.buttons >> bit & 1 == 1);
-    let pose = state.clutch.apply(pose_device_handle, held, state.proxy.pose());
+    let hold = hold(model, state, sample.buttons);
+    let pose = state.clutch.apply(pose_device_handle, hold, state.proxy.pose());
+    let lever = slip(model, state, &pose);
+    let (pose, turning) =
+        if lever.is_some() { (pose, Vec3::zeros()) } else { turn(model, state, pose, hold, sample, tick) };
+    let held = hold == Hold::Clutch;
     let mapping = state.clutch.mapping();
     let rotation_device = state.clutch.gripped(&pose_device_handle.rotation);
     // The coupling takes the observer's velocity: it knows what the motors do, so it does not lag behind them.
     let seen = observed.motion;
-    let twist =
-        if held { Twist::zeros() } else { mapping.twist_to_scene(&seen.linear, &seen.angular, &rotation_device) };
+    let twist = match hold {
+        Hold::Clutch => Twist::zeros(),
+        Hold::Grip => mapping.twist_to_scene(&seen.linear, &seen.angular, &rotation_device),
+        Hold::Spanner(_) => mapping.twist_to_scene(&seen.linear, &Vec3::zeros(), &rotation_device),
+    };
+    let twist = twist + join(&Vec3::zeros(), &turning);
     let external = match model.coupling {
         Coupling::Transparent { .. } if !held => mapping.wrench_to_scene(&push.force, &push.torque, &rotation_device),
         _ => Wrench::zeros(),
     };
-    Handle { pose, twist, rotation_device, motion, external }
+    Handle { pose, twist, rotation_device, motion, external, lever }
+}
+
+/// True while forces are rendered.
+fn is_rendered(state: &HapticState) -> bool {
+    state.gate.state().allows_force() || state.gate.gain() > 0.0
+}
+
+/// Stage 2: how the hand has the tool. While nothing is rendered the tool goes with the handle, and there is no spanner.
+fn hold(model: &HapticModel, state: &HapticState, buttons: u32) -> Hold {
+    let spanner = model.turning.and_then(|turning| turning.spanner);
+    match spanner {
+        _ if pressed(buttons, model.clutch_button) => Hold::Clutch,
+        Some(spanner) if pressed(buttons, Some(spanner.button)) && is_rendered(state) => Hold::Spanner(spanner.lever),
+        _ => Hold::Grip,
+    }
+}
+
+/// Stage 2: the lever of a spanner that is on, slipped as far as the handle at `pose` asks it to.
+fn slip(model: &HapticModel, state: &mut HapticState, pose: &Pose) -> Option<Lever> {
+    let (turning, end) = model.turning.as_ref().zip(state.clutch.lever())?;
+    let tool = state.proxy.pose();
+    let handle = tool.inverse_transform_vector(&(pose.translation.vector - tool.translation.vector));
+    let lever = turning.slipped(turning.spanner.as_ref()?, &end, &handle);
+    state.clutch.set_lever(lever.end);
+    Some(lever)
+}
+
+/// Stage 2: turns the tool in its grip. The gripped pose, and how fast it turns by that, in the tool's frame.
+fn turn(
+    model: &HapticModel,
+    state: &mut HapticState,
+    pose: Pose,
+    hold: Hold,
+    sample: &HandSample,
+    tick: &Tick<'_>,
+) -> (Pose, Vec3) {
+    let still = (pose, Vec3::zeros());
+    let Some(turning) = &model.turning else { return still };
+    let tool = *state.proxy.pose();
+    if !state.gate.state().allows_force() {
+        return still;
+    }
+    let stiffness = state.parameters.current().get(Parameter::AngularStiffness);
+    let rotations = (&pose.rotation, &tool.rotation);
+    let rate = turning.rate_now(sample.buttons, &state.client_turn, tick.began, rotations, stiffness);
+    if rate == 0.0 {
+        return still;
+    }
+    state.clutch.turn(&exp_so3(&(turning.axis * (rate * tick.period_s))));
+    (state.clutch.apply(&sample.pose_device_handle, hold, &tool), turning.axis * rate)
 }
 
 /// Stage 3: the newest mechanism, if it is new, whole and not too old.
@@ -470,21 +535,18 @@ fn proxy_step(
     spring: &SpringDamper,
     tick: &Tick<'_>,
 ) -> (Wrench, LocalReport) {
-    let rendered = state.gate.state().allows_force() || state.gate.gain() > 0.0;
+    let rendered = is_rendered(state);
     if !rendered {
         // Nothing is rendered: the proxy stays with the handle, so that enabling starts without a stretched spring.
         state.proxy.place(handle.pose, handle.twist);
     }
-    let coupling = pmi::Coupling {
-        damping: Mat6::from_diagonal(&Vec6::from(spring.damping)),
-        stiffness: Mat6::from_diagonal(&Vec6::from(spring.stiffness)),
-        displacement: stretch(model, state.clutch.mapping(), spring, &displacement(&handle.pose, state.proxy.pose())),
-        anchor_twist: handle.twist,
-    };
+    let (stiffness, damping, stretched) = springs(model, state.proxy.pose(), handle, spring);
+    let displacement = stretch(model, state.clutch.mapping(), spring, &stretched, handle.lever.is_some());
+    let coupling = pmi::Coupling { damping, stiffness, displacement, anchor_twist: handle.twist };
     let Some(mut step) = state.proxy.prepare(&handle.external, Some(&coupling), tick.period_s) else {
         return (Wrench::zeros(), LocalReport::default());
     };
-    if !model.rotation_sensed {
+    if !model.tool_turns() {
         lock_rotation(&mut step);
     }
     let motion = ToolMotion {
@@ -507,12 +569,26 @@ fn proxy_step(
     (pull, report)
 }
 
+/// Stiffness, damping and stretch of what hangs between the handle and the proxy at `proxy`.
+fn springs(model: &HapticModel, proxy: &Pose, handle: &Handle, spring: &SpringDamper) -> (Mat6, Mat6, Vec6) {
+    match (&model.turning, handle.lever) {
+        (Some(turning), Some(lever)) => {
+            let upright = model.tool.start.rotation * turning.axis;
+            spanner_springs(&turning.axis, &upright, &lever, spring, proxy, &handle.pose.translation.vector)
+        }
+        _ => {
+            let diagonal = |six: &[f64; 6]| Mat6::from_diagonal(&Vec6::from(*six));
+            (diagonal(&spring.stiffness), diagonal(&spring.damping), displacement(&handle.pose, proxy))
+        }
+    }
+}
+
 /// How far the spring is stretched, when it slips where it would pull harder than [`SLIPS`] times what the hand can be given: a hand that
 /// drags the handle far from where the tool is held must not force the tool through what holds it.
-fn stretch(model: &HapticModel, mapping: &Mapping, spring: &SpringDamper, displacement: &Vec6) -> Vec6 {
+fn stretch(model: &HapticModel, mapping: &Mapping, spring: &SpringDamper, displacement: &Vec6, by_lever: bool) -> Vec6 {
     let (motion, force) = (mapping.motion_scale, mapping.force_scale);
     // Torque that no hand feels has no limit.
-    let torque = if model.rotation_actuated { model.limits.force.angular } else { f64::INFINITY };
+    let torque = if model.rotation_actuated && !by_lever { model.limits.force.angular } else { f64::INFINITY };
     let most = [model.limits.force.linear / (motion * force), torque / force];
     let mut stretch = *displacement;
     for (part, most) in most.into_iter().enumerate() {
@@ -556,7 +632,8 @@ fn feel(
     }
     let wrench = if report.sound { on_hand * state.presence } else { Wrench::zeros() };
     let (force, torque) = state.clutch.mapping().wrench_to_hand(&wrench, &handle.rotation_device);
-    let torque = if model.rotation_actuated { torque } else { Vec3::zeros() };
+    // By a lever a torque is felt as a force.
+    let torque = if model.rotation_actuated && handle.lever.is_none() { torque } else { Vec3::zeros() };
     (HandForce { force, torque }, report)
 }
 
@@ -580,7 +657,7 @@ fn obey(model: &HapticModel, state: &mut HapticState, guard: Guard, tick: &Tick<
         state.tray.answer(order.sequence, tick.index, outcome);
     }
     if !state.gate.state().allows_force() {
-        state.client = ClientForce::NONE;
+        (state.client, state.client_turn) = (ClientForce::NONE, ClientTurn::NONE);
     }
 }
 
@@ -592,7 +669,8 @@ fn carry_out(
     guard: Guard,
     tick: &Tick<'_>,
 ) -> Result<(), (usize, Refusal)> {
-    let (mut gate, mut target, mut client) = (state.gate, *state.parameters.target(), state.client);
+    let (mut gate, mut target) = (state.gate, *state.parameters.target());
+    let (mut client, mut client_turn) = (state.client, state.client_turn);
     let mut last_set = 0;
     for (index, change) in order.changes().iter().enumerate() {
         let outcome = match *change {
@@ -602,20 +680,25 @@ fn carry_out(
                 target.set(parameter, value);
                 state.parameters.range().check(parameter, value)
             }
-            Change::Force { .. } if !gate.state().allows_force() => Err(Refusal::WrongState(gate.state())),
+            Change::Force { .. } | Change::Turn { .. } if !gate.state().allows_force() => {
+                Err(Refusal::WrongState(gate.state()))
+            }
             Change::Force { force, torque, until } => {
                 ClientForce::new(model, force, torque, until, tick.began).map(|force| client = force)
+            }
+            Change::Turn { rate, until } => {
+                ClientTurn::new(model, rate, until, tick.began).map(|turn| client_turn = turn)
             }
         };
         outcome.map_err(|refusal| (index, refusal))?;
         if !gate.state().allows_force() {
-            client = ClientForce::NONE;
+            (client, client_turn) = (ClientForce::NONE, ClientTurn::NONE);
         }
     }
     if target != *state.parameters.target() {
         state.parameters.range().check_together(&target).map_err(|refusal| (last_set, refusal))?;
     }
-    (state.gate, state.client) = (gate, client);
+    (state.gate, state.client, state.client_turn) = (gate, client, client_turn);
     state.parameters.aim(target);
     Ok(())
 }

@@ -42,6 +42,9 @@ fn write_change(change: &Change, json: &mut Json) {
             json.vector("force", &Vec3::from(*force)).vector("torque", &Vec3::from(*torque));
             json.count("until_ns", until.0);
         }
+        Change::Turn { rate, until } => {
+            json.number("turn", *rate).count("until_ns", until.0);
+        }
     }
 }
 
@@ -59,8 +62,12 @@ fn read_change(v: &Value) -> Option<Change> {
         let parameter = Parameter::ALL.into_iter().find(|known| parameter_name(*known) == name)?;
         return Some(Change::Set(parameter, json::number(v, "value")?));
     }
+    let until = MonoNs(json::count(v, "until_ns")?);
+    if let Some(rate) = json::number(v, "turn") {
+        return Some(Change::Turn { rate, until });
+    }
     let (force, torque) = (json::vector(v, "force")?.into(), json::vector(v, "torque")?.into());
-    Some(Change::Force { force, torque, until: MonoNs(json::count(v, "until_ns")?) })
+    Some(Change::Force { force, torque, until })
 }
 
 /// Writes a step.
@@ -109,7 +116,8 @@ mod tests {
     #[test]
     fn orders_steps_and_contacts_come_back_as_they_were() {
         let force = Change::Force { force: [0.1, -0.0, 1e-300], torque: [1.0, 2.0, 3.0], until: MonoNs(u64::MAX / 3) };
-        let changes = [Change::Event(Event::Resume), Change::Set(Parameter::MotionScale, 0.3), force];
+        let turn = Change::Turn { rate: -0.7, until: MonoNs(3) };
+        let changes = [Change::Event(Event::Resume), Change::Set(Parameter::MotionScale, 0.3), force, turn];
         let order = Order::new(7, &changes).expect("it fits");
         let mut json = Json::default();
         write(41, &order, &mut json);

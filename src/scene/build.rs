@@ -6,8 +6,10 @@
 //! Stiffness and damping are compared as the hand feels them: with motion scale `s` and force scale `g` a scene stiffness
 //! `K` is `g s² K` in the hand, an angular one `g K` (`math::Mapping`).
 
+use super::build_turning::turning_of;
 use super::make::{Solid, make};
 use super::overlap::overlap_m;
+
 use super::spec::{SceneSpec, Weight};
 use super::task::{Condition, Goal, TaskWatcher};
 use crate::collision::Reduction;
@@ -176,6 +178,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
     let coupling = check.coupling(&limits);
     check.overlaps();
     check.buttons();
+    check.turning();
     let (travel_m, margin_m) = check.rate_and_margin(&limits);
     let phases = tool.as_ref().zip(bodies.as_ref()).map(|(tool, bodies)| check.phases(tool, bodies, &limits));
     check.goals(&limits);
@@ -208,6 +211,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
         rate_hz: device.rate_hz,
         mapping: spec.mapping,
         clutch_button: spec.clutch_button,
+        turning: spec.turning.map(|turning| turning_of(&turning, &tool.start)),
         coupling,
         tool: ToolModel { inertia: tool.inertia, start: tool.start },
         policy,
@@ -525,7 +529,8 @@ impl Check<'_> {
         }
         if matches!(phase.action, Action::Turn { .. } | Action::Screw { .. }) && !self.device.rotation_sensed {
             let message = "this phase turns the handle, but the device senses no rotation";
-            self.error(&action, message, "take a device with six degrees of freedom, or leave the turn out");
+            let help = "take a device with six degrees of freedom, or `swing` a spanner, which [turning] can have";
+            self.error(&action, message, help);
         }
         let (push, most) = (phase.action.force().norm(), limits.force.linear);
         if push > most {
@@ -544,9 +549,11 @@ impl Check<'_> {
 
     fn can_feel_torque(&mut self, key: &str, torque_nm: f64, limits: &Limits) {
         let most = limits.force.angular;
-        if !self.device.rotation_actuated {
+        if self.spec.turning.is_some_and(|turning| turning.spanner.is_some()) {
+            self.can_feel_by_lever(key, torque_nm, limits);
+        } else if !self.device.rotation_actuated {
             let message = "this needs a torque, but the device gives none";
-            self.error(key, message, "take a device with six degrees of freedom");
+            self.error(key, message, "take a device with six degrees of freedom, or write [turning.spanner]");
         } else if torque_nm >= most {
             let message = format!("{torque_nm} N·m can never be felt: the limit is {most} N·m");
             self.error(key, &message, "ask for less, raise `max_torque` in [safety], or take a stronger device");

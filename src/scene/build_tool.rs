@@ -48,7 +48,7 @@ impl Check<'_> {
             pose_tool_shape,
             inertia,
             material: tool.material,
-            rotation_locked: !self.device.rotation_sensed,
+            rotation_locked: !self.device.rotation_sensed && self.spec.turning.is_none(),
             start,
         })
     }
@@ -65,9 +65,11 @@ impl Check<'_> {
         }
         let angular = [("angular_stiffness", spec.angular_stiffness), ("angular_damping", spec.angular_damping)];
         for (key, value) in angular {
-            if value.is_none() && self.device.rotation_sensed {
-                let message = format!("`{key}` is missing in [coupling]: the device senses rotation");
-                self.error("coupling", &message, "add it, or take a device without rotation");
+            if value.is_none() && (self.device.rotation_sensed || self.spec.turning.is_some()) {
+                let because =
+                    if self.device.rotation_sensed { "the device senses rotation" } else { "[turning] turns the tool" };
+                let message = format!("`{key}` is missing in [coupling]: {because}");
+                self.error("coupling", &message, "add it, or take a device without rotation and leave [turning] out");
                 return None;
             }
         }
@@ -115,8 +117,10 @@ impl Check<'_> {
                 | Action::Search { .. }
                 | Action::Turn { .. }
                 | Action::Screw { .. }
+                | Action::Swing { .. }
                 | Action::Rest { .. } => {}
             }
+            self.with_spanner(index, phase);
             self.phase_fits(index, phase, limits);
         }
         phases

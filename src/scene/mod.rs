@@ -5,7 +5,7 @@
 //! ```text
 //!  bytes ──► parse: units, names, bounds ──► SceneSpec ──► build: against a device ──► Built
 //!     [read] [read_shape] [read_part] [read_tissue]                 [build] [make] [build_tool] [build_needle] [overlap]
-//!     [read_operator] [read_task]
+//!     [read_operator] [read_task] [read_turning]                    [build_turning]
 //!  Built.task + what happens ──► TaskWatcher: which goals are met                     [task]
 //!  names of what is in the program itself                                             [shipped]
 //! ```
@@ -18,6 +18,7 @@
 mod build;
 mod build_needle;
 mod build_tool;
+mod build_turning;
 mod make;
 mod overlap;
 mod read;
@@ -27,6 +28,7 @@ mod read_shape;
 mod read_snap;
 mod read_task;
 mod read_tissue;
+mod read_turning;
 mod schema;
 mod schema_task;
 mod schema_tissue;
@@ -42,7 +44,8 @@ pub use shipped::{
 };
 pub use spec::{
     BodySpec, CouplingKind, CouplingSpec, HandSpec, LayerSpec, ModelChoice, NeedleSpec, OperatorSpec, PartForm,
-    PartKind, PartSpec, SafetySpec, SceneSpec, ShapeSpec, Source, TaskSpec, TissueForm, TissueSpec, ToolSpec, Weight,
+    PartKind, PartSpec, SafetySpec, SceneSpec, ShapeSpec, Source, SpannerSpec, TaskSpec, TissueForm, TissueSpec,
+    ToolSpec, TurningSpec, Weight,
 };
 pub use task::{Condition, Goal, GoalState, Observation, TaskProgress, TaskWatcher, When};
 

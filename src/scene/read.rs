@@ -10,6 +10,7 @@ use super::read_shape::{read_pose, read_shape};
 use super::read_snap::read_elastic;
 use super::read_task::read_task;
 use super::read_tissue::{read_needle, read_tissue};
+use super::read_turning::read_turning;
 use super::spec::{
     BodySpec, CouplingKind, CouplingSpec, HandSpec, SafetySpec, SceneSpec, ShapeSpec, Source, ToolSpec, Weight,
 };
@@ -91,6 +92,7 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
     let needle = root.table("needle").optional().map(|table| read_needle(&table, &mut source));
     let coupling = root.table("coupling").required().and_then(|table| read_coupling(&table, &mut source));
     let (mapping, clutch_button) = read_mapping(&root.section("mapping"), &mut source);
+    let turning = read_turning(root, &mut source);
     let safety = read_safety(&root.section("safety"), &mut source);
     let collision_thread = root.section("collision").boolean("thread").or(false);
     let body_names: Vec<&str> = bodies.iter().map(|(name, _)| name.as_str()).take(BODIES_MAX).collect();
@@ -113,6 +115,7 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
         coupling: coupling?,
         mapping,
         clutch_button,
+        turning,
         safety,
         operator,
         task,
@@ -132,9 +135,10 @@ fn read_second(table: &Table<'_>, materials: &[&str], bodies: &[&str]) -> Option
     let device = device.optional();
     let tool = table.table("tool").required().and_then(|table| read_tool(&table, materials, &mut source));
     let (mapping, clutch_button) = read_mapping(&table.section("mapping"), &mut source);
+    let turning = read_turning(table, &mut source);
     let names = Names { bodies, upright: upright(tool.as_ref()), clutch: clutch_button };
     let operator = read_operator(&table.section("operator"), &names, &mut source);
-    Some(HandSpec { device, tool: tool?, mapping, clutch_button, operator, source })
+    Some(HandSpec { device, tool: tool?, mapping, clutch_button, turning, operator, source })
 }
 
 fn is_name(text: &str) -> bool {

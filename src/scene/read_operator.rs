@@ -42,7 +42,7 @@ const TIMEOUT_DEFAULT_S: f64 = 20.0;
 pub(super) const NAME_MAX: usize = 24;
 
 const SKILLS: [(&str, Skill); 3] = [("novice", Skill::Novice), ("trained", Skill::Trained), ("expert", Skill::Expert)];
-const ACTIONS: [&str; 8] = ["move_to", "press", "slide", "search", "turn", "screw", "follow", "rest"];
+const ACTIONS: [&str; 9] = ["move_to", "press", "slide", "search", "turn", "screw", "swing", "follow", "rest"];
 const CONDITIONS: [&str; 13] = [
     "reached",
     "elapsed",
@@ -180,6 +180,16 @@ fn read_action(phase: &Table<'_>, key: &str, names: &Names<'_>) -> Option<Action
             let (rate_rad_s, force) = (rate.or(RATE_DEFAULT), any_force(&table).or(Vec3::zeros()));
             let release = names.clutch.map_or(0, |bit| 1 << bit);
             Some(Action::Screw { axis: axis?, grip_rad: grip?, rate_rad_s, force, release })
+        }
+        "swing" => {
+            let wanted = "an angle that is not zero, such as \"-45 deg\"";
+            let swing = table.quantity("angle", Dimension::Angle).at_least(-PI).at_most(PI);
+            let swing = swing.check(|swing| *swing != 0.0, wanted).required();
+            let rate = table.quantity("rate", Dimension::AngularVelocity).positive().at_most(RATE_MAX);
+            let (rate_rad_s, force) = (rate.or(RATE_DEFAULT), any_force(&table).or(Vec3::zeros()));
+            // Axis and lever are those of the spanner: they are filled in when the scene is built.
+            let (axis, lever) = (Vec3::zeros(), Vec3::zeros());
+            Some(Action::Swing { axis, lever, swing_rad: swing?, rate_rad_s, force })
         }
         _ => {
             let body = read_body(&table, names.bodies);

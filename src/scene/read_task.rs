@@ -3,7 +3,7 @@
 //! Thread: cold.
 //!
 //! A goal has a name and one condition, in the words of the operator's phases; `when` says whether it must be true once,
-//! at the end, or always, and `for` how long without a break:
+//! at the end, or always, and `for` how long without a break, or for how long what must always be true may be false:
 //!
 //! ```text
 //! [[task.goal]]
@@ -70,9 +70,6 @@ fn read_goal(table: &Table<'_>, bodies: &[&str]) -> Option<Goal> {
     let for_s = table.quantity("for", Dimension::Time).not_negative().at_most(TIME_MAX_S).or(0.0);
     let condition = condition?;
     let when = when.unwrap_or_else(|| condition.usual());
-    if when == When::Always && table.contains("for") {
-        table.warn("for", "`for` has no effect: the goal must hold always", "remove it, or write when = \"once\"");
-    }
     Some(Goal { name: Name::new(&name?), condition, when, for_s })
 }
 

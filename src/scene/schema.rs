@@ -7,7 +7,8 @@ use super::read::BODIES_MAX;
 use super::read_part::{FACETS, ROWS, THREAD};
 use super::read_snap::{POISSON_MAX, YOUNG_PA};
 use super::read_tissue::{LAYERS_MAX, TAPER_MAX};
-use super::schema_task::{OPERATOR, TASK};
+use super::read_turning::{LEVER_MAX_M, RATE_MAX};
+use super::schema_task::{OPERATOR, TASK, direction};
 use super::schema_tissue::{LAYER, NEEDLE, TISSUE};
 use crate::files::Dimension as D;
 use crate::files::Format;
@@ -65,6 +66,8 @@ static ROOT: Keys = Keys {
         Key::table("needle", &NEEDLE, "The needle whose hub the tool is").optional("the tool is no needle"),
         Key::table("coupling", &COUPLING, "How the tool hangs on the handle"),
         Key::table("mapping", &MAPPING, "How the device lies in the scene").optional("its defaults"),
+        Key::table("turning", &TURNING, "How the tool is turned other than by the handle")
+            .optional("by the handle alone"),
         Key::table("safety", &SAFETY, "Limits tighter than the device's own").optional("the device's own limits"),
         Key::table("operator", &OPERATOR, "Who stands in for a hand").optional("its defaults"),
         Key::table("task", &TASK, "What counts as success").optional("its defaults"),
@@ -83,6 +86,8 @@ static SECOND_HAND: Keys = Keys {
             .optional("that of the first hand"),
         Key::table("tool", &TOOL, "What it holds in the scene"),
         Key::table("mapping", &MAPPING, "How its device lies in the scene").optional("its defaults"),
+        Key::table("turning", &TURNING, "How its tool is turned other than by the handle")
+            .optional("by the handle alone"),
         Key::table("operator", &OPERATOR, "Who stands in for it").optional("its defaults"),
     ],
     choices: &[],
@@ -420,7 +425,7 @@ static COUPLING: Keys = Keys {
         quantity("angular_stiffness", D::AngularStiffness, "\"1.5 N*m/rad\"", "Of the spring of rotation")
             .positive()
             .at_most(1e4)
-            .optional("none, and an error with a device that senses rotation, but for `direct`"),
+            .optional("none, and an error with a device that senses rotation, or with `[turning]`, but for `direct`"),
         quantity("angular_damping", D::AngularDamping, "\"0.01 N*m*s/rad\"", "Of the damper of rotation")
             .not_negative()
             .at_most(100.0)
@@ -447,6 +452,57 @@ static MAPPING: Keys = Keys {
         Key::table("pose", &POSE, "The device's base in the scene").optional("at the origin, not turned"),
         Key::new("clutch_button", Kind::Integer(1, 32), "1", "Button, from 1, that lifts the tool off the handle")
             .optional("no clutch"),
+    ],
+    choices: &[],
+};
+
+/// A button of the device.
+const fn button(name: &'static str, about: &'static str) -> Key {
+    Key::new(name, Kind::Integer(1, 32), "2", about)
+}
+
+static TURNING: Keys = Keys {
+    heading: "[turning]",
+    about: "How the tool is turned other than by turning the handle: with buttons, by `/hapticd/turn` over OSC or with the keys of \
+            the viewer's page, and with a spanner. It works with every device, also with one that senses no rotation.",
+    keys: &[
+        direction("axis", "Axis in the scene, of any length but zero, as the tool stands at the start"),
+        quantity("rate", D::AngularVelocity, "\"1 rad/s\"", "Fastest turn by buttons, OSC and keys")
+            .positive()
+            .at_most(RATE_MAX)
+            .or("\"1.5 rad/s\""),
+        quantity("torque", D::Torque, "\"0.3 N*m\"", "Torque at which buttons, OSC and keys stall")
+            .positive()
+            .at_most(20.0),
+        button("left_button", "Button, from 1, that turns against the clock, seen against the axis").optional("none"),
+        button("right_button", "Button, from 1, that turns with the clock").optional("none"),
+        Key::table("spanner", &SPANNER, "A spanner").optional("none"),
+    ],
+    choices: &[],
+};
+
+static SPANNER: Keys = Keys {
+    heading: "[turning.spanner]",
+    about: "While its button is held the hand has the tool by the end of a lever: it turns the tool by swinging about the axis, and feels \
+            a torque as a force, torque over lever, times `force` and `motion` of [mapping]. Conditions and goals on a torque are then \
+            about that on the tool, in the scene.",
+    keys: &[
+        vector(
+            "lever",
+            D::Length,
+            "[\"80 mm\", 0, 0]",
+            "From the tool to the hand when it is put on, in the scene; across the axis",
+        )
+        .at_least(-LEVER_MAX_M)
+        .at_most(LEVER_MAX_M),
+        button("button", "Button, from 1, that puts it on"),
+        Key::new(
+            "ratchet",
+            Kind::Word(&["both", "left", "right"]),
+            "\"right\"",
+            "Which way it turns the tool, against the clock or with it; the other way it slips",
+        )
+        .or("\"both\""),
     ],
     choices: &[],
 };

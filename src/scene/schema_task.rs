@@ -42,6 +42,7 @@ static PHASE: Keys = Keys {
         Key::table("search", &SEARCH, "Winds out and in again along a spiral while pushing").chosen(),
         Key::table("turn", &TURN, "Turns the tool about an axis through its place").chosen(),
         Key::table("screw", &SCREW, "Turns the tool on and on, by grips").chosen(),
+        Key::table("swing", &SWING, "Swings a spanner to and fro").chosen(),
         Key::table("follow", &FOLLOW, "Keeps the tool at a place of a body as seen on the screen").chosen(),
         time("rest", "\"1 s\"", "Holds still for this long").positive().chosen(),
         Key::table("until", &UNTIL, "What ends the phase").chosen(),
@@ -55,6 +56,7 @@ static PHASE: Keys = Keys {
         Choice::needing(&["press", "until"]).refusing(&["until.reached"]),
         Choice::needing(&["search", "until"]).refusing(&["until.reached"]),
         Choice::needing(&["screw", "until"]).refusing(&["until.reached"]),
+        Choice::needing(&["swing", "until"]).refusing(&["until.reached"]),
         Choice::needing(&["follow", "until"]).refusing(&["until.reached"]),
         Choice::needing(&["rest"]),
     ],
@@ -131,7 +133,7 @@ static SEARCH: Keys = Keys {
 };
 
 /// Any three numbers but zeros.
-const fn direction(name: &'static str, about: &'static str) -> Key {
+pub(super) const fn direction(name: &'static str, about: &'static str) -> Key {
     vector(name, D::Dimensionless, "[0, 0, 1]", about).at_least(-1e6).at_most(1e6)
 }
 
@@ -166,6 +168,19 @@ static SCREW: Keys = Keys {
         quantity("grip", D::Angle, "\"120 deg\"", "How far in one grip; negative for the other way, not zero")
             .at_least(-TAU)
             .at_most(TAU),
+        RATE,
+        MEANWHILE,
+    ],
+    choices: &[],
+};
+
+static SWING: Keys = Keys {
+    heading: "swing = { … }",
+    about: "Puts the spanner of [turning] on and swings it to and fro about the axis; its button is held meanwhile.",
+    keys: &[
+        quantity("angle", D::Angle, "\"-45 deg\"", "How far there; negative for with the clock, not zero")
+            .at_least(-PI)
+            .at_most(PI),
         RATE,
         MEANWHILE,
     ],
@@ -418,7 +433,13 @@ static GOAL: Keys = Keys {
             "`end` for `body_upright`, `always` for `tool_upright`, `penetration_below`, `punctures_below` and \
              `avoids_forbidden`, else `once`",
         ),
-        HELD.or("\"0 s\""),
+        time(
+            "for",
+            "\"0.3 s\"",
+            "How long without a break; where `when` is `always`, a break as long as this loses the goal, and a shorter one does not",
+        )
+        .not_negative()
+        .or("\"0 s\""),
     ],
     choices: &[
         Choice::needing(&["tool_at"]),

@@ -8,11 +8,12 @@ use crate::device::DeviceSpec;
 use crate::files::{LoadError, Loaded, Report, device_file, quote, suggest};
 use std::path::Path;
 
-const SCENES: [(&str, &str); 11] = [
+const SCENES: [(&str, &str); 12] = [
     ("virtual_wall", include_str!("../../scenes/virtual_wall.toml")),
     ("box_on_table", include_str!("../../scenes/box_on_table.toml")),
     ("peg_primitive", include_str!("../../scenes/peg_primitive.toml")),
     ("bolting", include_str!("../../scenes/bolting.toml")),
+    ("bolting_spanner", include_str!("../../scenes/bolting_spanner.toml")),
     ("peg_in_hole", include_str!("../../scenes/peg_in_hole.toml")),
     ("snap_connector", include_str!("../../scenes/snap_connector.toml")),
     ("snap_lan", include_str!("../../scenes/snap_lan.toml")),

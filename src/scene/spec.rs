@@ -11,6 +11,7 @@ use crate::geometry::Shape;
 use crate::geometry::mesh::LengthUnit;
 use crate::geometry::parts::{Facets, ThreadSpec};
 use crate::geometry::snap::{Detail, SnapKind};
+use crate::haptic::Ratchet;
 use crate::math::{Mapping, Pose, Vec3};
 use crate::sim::{Breathing, Forbidden, Layer, Material, Target};
 use std::collections::BTreeMap;
@@ -275,6 +276,32 @@ pub struct CouplingSpec {
     pub bandwidth_hz: f64,
 }
 
+/// `[turning.spanner]`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpannerSpec {
+    /// From the tool to the hand when it is put on, in the scene, m.
+    pub lever: Vec3,
+    /// Button (bit number) that puts it on.
+    pub button: u8,
+    /// Which way it turns the tool.
+    pub ratchet: Ratchet,
+}
+
+/// `[turning]`: how the tool is turned other than by the handle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TurningSpec {
+    /// Unit axis in the scene, as the tool stands at the start.
+    pub axis: Vec3,
+    /// Fastest turn by buttons and orders, rad/s.
+    pub rate_rad_s: f64,
+    /// Torque at which they stall, N·m.
+    pub torque_nm: f64,
+    /// Buttons (bit numbers) that turn against the clock and with it.
+    pub buttons: [Option<u8>; 2],
+    /// A spanner.
+    pub spanner: Option<SpannerSpec>,
+}
+
 /// `[safety]`: what is stated is wanted in addition to the device's own limits, never in their place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SafetySpec {
@@ -325,6 +352,8 @@ pub struct HandSpec {
     pub mapping: Mapping,
     /// Button (bit number) that lifts the tool off the handle.
     pub clutch_button: Option<u8>,
+    /// How its tool is turned other than by the handle.
+    pub turning: Option<TurningSpec>,
     /// Its simulated operator.
     pub operator: OperatorSpec,
     /// Where this stands in the file.
@@ -362,6 +391,8 @@ pub struct SceneSpec {
     pub mapping: Mapping,
     /// Button (bit number) that lifts the tool off the handle.
     pub clutch_button: Option<u8>,
+    /// How the tool is turned other than by the handle.
+    pub turning: Option<TurningSpec>,
     /// What is tightened.
     pub safety: SafetySpec,
     /// The simulated operator.
@@ -384,6 +415,7 @@ impl SceneSpec {
             tool: hand.tool.clone(),
             mapping: hand.mapping,
             clutch_button: hand.clutch_button,
+            turning: hand.turning,
             operator: hand.operator.clone(),
             second_hand: None,
             source: self.source.with(&hand.source),

@@ -172,7 +172,7 @@ pub struct Goal {
     pub condition: Condition,
     /// When.
     pub when: When,
-    /// For how long without a break, s.
+    /// For how long without a break, s; of what must always be true, for how long it may be false.
     pub for_s: f64,
 }
 
@@ -222,7 +222,7 @@ pub struct TaskProgress {
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     goal: Goal,
-    /// Since when the condition has been true without a break.
+    /// Since when the condition has been true without a break, or false where it must always be true.
     since_s: Option<f64>,
     state: GoalState,
     /// For what is screwed.
@@ -302,11 +302,13 @@ impl TaskWatcher {
                 }
                 condition => self.holds(&condition, seen),
             };
-            let since_s = holds.then(|| since_s.unwrap_or(seen.time_s));
+            // Of what must always be true, how long it has not been.
+            let counts = holds != (goal.when == When::Always);
+            let since_s = counts.then(|| since_s.unwrap_or(seen.time_s));
             let long_enough = since_s.is_some_and(|since| seen.time_s - since >= goal.for_s);
             let state = match (goal.when, state) {
                 (_, GoalState::Lost) => GoalState::Lost,
-                (When::Always, _) if !holds => GoalState::Lost,
+                (When::Always, _) if !holds && long_enough => GoalState::Lost,
                 (When::Always, _) | (When::Once, GoalState::Met) => GoalState::Met,
                 _ if long_enough => GoalState::Met,
                 _ => GoalState::Open,
@@ -597,6 +599,25 @@ mod tests {
             }
         }
         assert_eq!(met_at, Some(901));
+    }
+
+    #[test]
+    fn what_must_always_be_true_may_be_false_for_a_time_at_a_stretch() {
+        let dark = SceneView::empty();
+        let lost_at = |felt: fn(i32) -> bool| {
+            let mut watcher = watcher(Condition::ForceAbove { force_n: 1.0 }, When::Always, 0.5);
+            (0..2000).find(|&tick| {
+                let felt_n = if felt(tick) { 2.0 } else { 0.0 };
+                watcher.observe(&Observation { felt_n, ..seen(f64::from(tick) * 1e-3, &dark) }).lost != 0
+            })
+        };
+        assert_eq!(lost_at(|_| true), None);
+        // False for 0.49 s again and again, never for longer.
+        assert_eq!(lost_at(|tick| tick % 491 == 0), None);
+        assert_eq!(lost_at(|tick| tick < 100), Some(600));
+        // One that may never be false is lost at once.
+        let mut strict = watcher(Condition::ForceAbove { force_n: 1.0 }, When::Always, 0.0);
+        assert_eq!(strict.observe(&seen(0.0, &dark)).lost, 1);
     }
 
     #[test]

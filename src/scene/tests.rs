@@ -54,7 +54,7 @@ fn place(name: &str, needle: &str) -> String {
 
 #[test]
 fn every_shipped_scene_builds_on_its_own_device_without_a_warning() {
-    assert_eq!(shipped_names().count(), 11);
+    assert_eq!(shipped_names().count(), 12);
     for name in shipped_names() {
         let loaded = open(name).unwrap_or_else(|error| unreachable!("{error}"));
         assert!(loaded.warnings.is_empty(), "{}", loaded.warnings);
@@ -249,7 +249,6 @@ fn each_kind_of_mistake_in_phases_and_goals_is_told_apart() {
         ("axis = [1, 0, 0]", "axis = [0, 0, 0]", "`axis` needs three numbers that are not all zero, such as [0, 0, 1]"),
         ("tolerance = \"5 mm\"", "tolerance = 0", "`tolerance` must be more than zero"),
         ("when    = \"end\"", "when    = \"ends\"", "`when` cannot be `ends`"),
-        ("when    = \"end\"", "when    = \"always\"\nfor = 1", "`for` has no effect: the goal must hold always"),
         ("penetration_below =", "penetration_above =", "what this goal is about is missing"),
         ("[tool]", "[tools]", "`tool` is missing"),
         ("hapticd-scene/1", "hapticd-scene/2", "this is not a hapticd-scene/1 file"),
@@ -389,8 +388,8 @@ fn what_a_device_cannot_do_is_said_before_the_run() {
     for (from, to, message) in [
         ("force_above = \"2 N\"", "force_above = \"7 N\"", "7 N can never be felt: the limit is 7 N"),
         ("force_above = \"2.2 N\"", "force_above = \"9 N\"", "9 N can never be felt: the limit is 7 N"),
-        ("# clutch_button = 1", "clutch_button = 2", "the device has no such button"),
-        ("name    = \"press\"", "name    = \"press\"\nbutton = 3", "the device has no such button"),
+        ("# clutch_button = 1", "clutch_button = 5", "the device has no such button"),
+        ("name    = \"press\"", "name    = \"press\"\nbutton = 5", "the device has no such button"),
     ] {
         let said = wall(from, to).expect_err("it cannot be");
         assert!(said.len() == 1 && said[0].contains(&format!(" {message} | ")), "{said:?}");
@@ -524,6 +523,64 @@ fn screwing_and_scattering_are_read_and_screwing_needs_a_clutch() {
     assert!(said.iter().any(|s| s.contains("there is no clutch | write `clutch_button`")), "{said:#?}");
     let said = built("bolting", &[], &device("simulated-3dof")).expect_err("it cannot turn");
     assert!(said.iter().any(|s| s.contains("the device senses no rotation")), "{said:#?}");
+}
+
+#[test]
+fn a_spanner_is_checked_against_device_and_scales() {
+    let three = device("simulated-3dof");
+    let spanner = built("bolting_spanner", &[], &three).expect("they go together");
+    assert!(spanner.warnings.is_empty() && !spanner.sim.tools[0].rotation_locked);
+    let turning = spanner.haptic.turning.expect("it turns");
+    assert_eq!((turning.axis, turning.buttons), (Vec3::z(), [Some(1), Some(2)]));
+    let Action::Swing { axis, lever, .. } = spanner.script.phases()[4].action else { unreachable!("it swings") };
+    assert_eq!((axis, lever), (Vec3::z(), Vec3::y() * 0.08));
+    assert_eq!(spanner.script.phases()[4].buttons, 1, "the spanner's own button is held");
+    for name in ["novint-falcon", "simulated-6dof"] {
+        let mut device = device(name);
+        device.buttons = 4;
+        let built = built("bolting_spanner", &[], &device).expect("they go together");
+        assert!(built.warnings.is_empty(), "{name}: {}", built.warnings);
+    }
+    let lever = "lever   = [0, \"80 mm\", 0]";
+    for (from, to, message) in [
+        (
+            lever,
+            "lever = [0, \"20 mm\", 0]",
+            "0.3 N·m at a lever of 20.000 mm are 7.500 N in the hand, and can never be felt",
+        ),
+        (
+            "force  = 0.25",
+            "force = 1",
+            "0.3 N·m at a lever of 80.000 mm are 7.500 N in the hand, and can never be felt",
+        ),
+        (lever, "lever = [0, 0, \"80 mm\"]", "the lever reaches less than 5.000 mm across the axis"),
+        ("kind              = \"spring\"", "kind = \"transparent\"", "a spanner needs the coupling `spring`"),
+        ("kind              = \"spring\"", "kind = \"direct\"", "the tool is turned by the handle alone"),
+        ("right_button = 3", "right_button = 2", "this button does something else already"),
+        ("right_button = 3", "right_button = 5", "the device has no such button"),
+        (
+            "angular_stiffness = \"3 N*m/rad\"",
+            "",
+            "`angular_stiffness` is missing in [coupling]: [turning] turns the tool",
+        ),
+    ] {
+        let said = built("bolting_spanner", &[(from, to)], &three).expect_err("it cannot be");
+        assert!(said.iter().any(|said| said.contains(message)), "{message}: {said:#?}");
+    }
+    let help = "take a lever longer than 25.000 mm, or lower `force` in [mapping] below 0.2000";
+    let said = built("bolting_spanner", &[(lever, "lever = [0, \"20 mm\", 0]")], &three).expect_err("it is too much");
+    assert!(said.iter().any(|said| said.contains(help)), "{said:#?}");
+    let weak = built("bolting_spanner", &[("force  = 0.25", "force = 0.01")], &three).expect("it can be");
+    assert!(weak.warnings.to_string().contains("lost in the friction of the handle"), "{}", weak.warnings);
+    let text = shipped("bolting_spanner").expect("it is shipped");
+    let (from, to) =
+        (text.find("[turning.spanner]").expect("it has one"), text.find("[safety]").expect("it has limits"));
+    let without = &text[from..to];
+    let said = built("bolting_spanner", &[(without, "")], &three).expect_err("there is none");
+    for message in ["this phase swings a spanner, but there is none", "this needs a torque, but the device gives none"]
+    {
+        assert!(said.iter().any(|said| said.contains(message)), "{said:#?}");
+    }
 }
 
 #[test]

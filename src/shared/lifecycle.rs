@@ -65,7 +65,7 @@ impl Refusal {
             Self::NotHomed => "the device does not know where it is; home it first",
             Self::CausePersists => "the cause of the fault is still there; remove it and hold the handle still",
             Self::OutOfRange => "out of range; take a value in the range given, or lower the others first",
-            Self::NotApplicable => "this coupling or device has no such thing",
+            Self::NotApplicable => "this scene, its coupling or the device has no such thing",
             Self::Stopping => "the haptic loop is about to end",
         }
     }

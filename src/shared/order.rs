@@ -79,6 +79,13 @@ pub enum Change {
         /// When it ends by itself.
         until: MonoNs,
     },
+    /// The tool is turned about its axis for a client, until `until`.
+    Turn {
+        /// rad/s, against the clock.
+        rate: f64,
+        /// When it ends by itself.
+        until: MonoNs,
+    },
 }
 
 /// Changes to be carried out at one tick, all or none.

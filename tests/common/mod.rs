@@ -57,6 +57,7 @@ pub(crate) fn model(spec: &DeviceSpec) -> HapticModel {
         rate_hz: spec.rate_hz,
         mapping: Mapping::identity(),
         clutch_button: None,
+        turning: None,
         coupling: Coupling::Spring(SpringDamper::isotropic(STIFFNESS, DAMPING, 1.0, 0.01)),
         tool: ToolModel {
             inertia: RigidInertia::new(0.02, Mat3::identity() * 1e-6).expect("mass and tensor are positive"),

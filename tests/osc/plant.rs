@@ -154,7 +154,7 @@ impl FakePlant {
                     dial.expect("the hub has looked it up").value = value.clone();
                     news.push(News::Set(setting.clone(), value.clone()));
                 }
-                Act::Force { .. } => {}
+                Act::Force { .. } | Act::Turn { .. } => {}
             }
         }
         Ok(Vec::new())

@@ -362,3 +362,17 @@ fn answers_go_where_the_sender_wants_them_on_its_own_host() {
     assert!(code == 403 && text.contains("osc.udp://10.1.0.9:9001/"), "{text}");
     assert!(rig.out.is_empty(), "nothing went elsewhere");
 }
+
+#[test]
+fn the_tool_is_turned_in_the_right_state_for_a_quarter_of_a_second_a_message() {
+    let turn = "/hapticd/turn";
+    let mut rig = Rig::new();
+    assert_eq!(rig.refusal(local(1), turn, &[f(0.5)]).0, 409);
+    rig.plant.status.state = State::Enabled;
+    assert_eq!(rig.refusal(local(1), turn, &[]).0, 400);
+    assert_eq!(rig.refusal(local(1), turn, &[f(f32::NAN)]).0, 400);
+    assert!(rig.plant.acts.is_empty());
+    assert!(rig.ask(local(1), turn, &[f(-0.5)]).is_empty(), "turns are answered only when refused");
+    let until = MonoNs(rig.now.0 + 250_000_000);
+    assert_eq!(rig.plant.acts, [[Act::Turn { rate: -0.5, until }]]);
+}

@@ -13,6 +13,7 @@ import { Replay } from "./replay";
 import { fetchScene, type Scene } from "./scene";
 import { Scene3d } from "./scene3d";
 import { showTask, wireRecording, wireSetup } from "./side";
+import { Turn } from "./turn";
 
 /** Figures and plots are renewed this often, ms; a plot moves by a pixel or two in that time. */
 const FIGURES_MS = 100;
@@ -36,6 +37,7 @@ const faults = new Faults(byId("faults", HTMLElement), byId("earlier", HTMLDetai
   command("/hapticd/fault/ack", id),
 );
 const replay = new Replay((address, value) => link.send(address, value));
+const turn = new Turn(window, (address, value) => link.send(address, value), () => model.state === "ENABLED");
 const view = Scene3d.create(byId("canvas-place", HTMLElement));
 let scene: Scene | undefined;
 let answerTimer: ReturnType<typeof setTimeout> | undefined;
@@ -87,6 +89,7 @@ function show(now: Scene): void {
   plots.facts.rate = now.rate_hz;
   view?.load(now);
   replay.load(now.replay?.duration_s);
+  turn.load(now.turning?.rate_rad_per_s);
   model.isFilm = replay.shown;
   const full = Math.max(0, ...(now.skins ?? []).map((skin) => skin.stress_full_pa));
   byId("stress", HTMLElement).hidden = full === 0;

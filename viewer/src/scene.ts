@@ -42,6 +42,8 @@ export interface Scene {
   limits: { force_n: number; torque_nm: number; speed_m_per_s: number };
   /** Largest stiffness in the hand at which the device is stable, N/m. */
   stable_stiffness: number;
+  /** There when the tool can be turned by clients: how fast at most. */
+  turning?: { rate_rad_per_s: number } | null;
   tool: { shape: Shape };
   bodies: Body[];
   skins?: SkinShape[];

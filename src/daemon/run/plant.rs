@@ -94,6 +94,7 @@ impl Plant for Supervisor {
                 Act::Force { force, torque, until } => {
                     changes.push(Change::Force { force: *force, torque: *torque, until: *until });
                 }
+                Act::Turn { rate, until } => changes.push(Change::Turn { rate: *rate, until: *until }),
                 Act::Set(setting, value) => {
                     self.know(setting)?;
                     if let Setting::Loop(parameter) = setting {

@@ -21,7 +21,7 @@ use crate::control::plant::{Dial, FaultEntry, News, Priority, Setting, Ticket, V
 use crate::control::trail::Trail;
 use crate::daemon::portrait::portrait;
 use crate::device::port::LinkState;
-use crate::haptic::{HapticError, HapticFigures, Heartbeat, TickRecord, Touches};
+use crate::haptic::{HapticError, HapticFigures, Heartbeat, TickRecord, TorqueSense, Touches};
 use crate::record::Recorder;
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::SystemClock;
@@ -87,7 +87,7 @@ impl Supervisor {
             black_box: BlackBox::new(rate_hz),
             state_dir,
             recording: Recording::default(),
-            task: TaskFollower::new(rig.built.watcher(), rate_hz),
+            task: TaskFollower::new(rig.built.watcher(), TorqueSense::of(&rig.built.haptic), rate_hz),
             dials: settings::dials(&rig, true),
             requests: Requests::default(),
             errands: Errands::new(),
@@ -204,7 +204,7 @@ impl Supervisor {
             self.errands.close(None, recorder);
         }
         self.black_box = BlackBox::new(rig.model.rate_hz);
-        self.task = TaskFollower::new(rig.built.watcher(), rig.model.rate_hz);
+        self.task = TaskFollower::new(rig.built.watcher(), TorqueSense::of(&rig.built.haptic), rig.model.rate_hz);
         self.dials = settings::dials(&rig, self.works);
         (self.ticks, self.steps) = (RateMeter::default(), RateMeter::default());
         self.inherits_fault = self.state == State::Fault;

@@ -4,7 +4,7 @@
 
 use crate::control::plant::TaskState;
 use crate::device::operator::{OperatorReport, Progress};
-use crate::haptic::TickRecord;
+use crate::haptic::{TickRecord, TorqueSense};
 use crate::scene::{Observation, TaskProgress, TaskWatcher};
 use crate::shared::SceneView;
 use crate::shared::lifecycle::State;
@@ -12,6 +12,7 @@ use crate::shared::lifecycle::State;
 /// Follows a task.
 pub(super) struct TaskFollower {
     watcher: TaskWatcher,
+    torque: TorqueSense,
     progress: TaskProgress,
     time_s: f64,
     period_s: f64,
@@ -21,10 +22,11 @@ pub(super) struct TaskFollower {
 
 impl TaskFollower {
     /// At the start, for a loop of this rate.
-    pub(super) fn new(watcher: TaskWatcher, rate_hz: f64) -> Self {
+    pub(super) fn new(watcher: TaskWatcher, torque: TorqueSense, rate_hz: f64) -> Self {
         let progress = watcher.progress();
         let mut follower = Self {
             watcher,
+            torque,
             progress,
             time_s: 0.0,
             period_s: 1.0 / rate_hz,
@@ -46,7 +48,7 @@ impl TaskFollower {
             tool: record.pose_world_tool,
             view,
             felt_n: record.force.force.norm(),
-            felt_nm: record.force.torque.norm(),
+            felt_nm: self.torque.felt_nm(record),
             penetration_m: record.penetration_m,
         });
     }
@@ -96,7 +98,7 @@ mod tests {
         let spec = scene::open("virtual_wall").expect("it is shipped").value;
         let device = scene::open_device("simulated-3dof").expect("it is shipped").value;
         let built = scene::build(&spec, &device).expect("they go together");
-        let mut follower = TaskFollower::new(built.watcher(), 1000.0);
+        let mut follower = TaskFollower::new(built.watcher(), TorqueSense::of(&built.haptic), 1000.0);
         let view = SceneView::empty();
         let mut record = TickRecord::empty(Pose::identity());
         for _ in 0..500 {

@@ -27,7 +27,7 @@ pub use skill::{HandModel, Skill};
 use super::{DeviceSpec, HandForce, Mechanics, PerPart};
 use crate::math::{Mapping, Pose, Random, Rot, Vec3, exp_so3, log_so3};
 use noise::Noise;
-use path::{Meant, Reach, Spiral};
+use path::{Meant, Reach, Spiral, Stroke};
 use perceive::{Aim, Senses};
 use std::f64::consts::TAU;
 
@@ -157,6 +157,17 @@ enum Plan {
         reach: Reach,
         /// Rotation vector of a grip.
         turn: Vec3,
+        rate: f64,
+        back: bool,
+    },
+    /// Swing a spanner, there and back.
+    Swing {
+        stroke: Stroke,
+        centre: Vec3,
+        axis: Vec3,
+        /// From the centre to the hand where strokes begin.
+        lever: Vec3,
+        angle: f64,
         rate: f64,
         back: bool,
     },
@@ -391,7 +402,11 @@ impl Operator {
             _ => false,
         };
         let free = phase.action.force().try_normalize(0.0).unwrap_or_default();
-        let aim = Aim { goal: self.goal, free, moving, rotation: self.rotation };
+        let spanner = match &self.plan {
+            Plan::Swing { axis, centre, .. } => Some((*axis, self.meant.pose.translation.vector - centre)),
+            _ => None,
+        };
+        let aim = Aim { goal: self.goal, free, moving, rotation: self.rotation, spanner };
         let reaction = self.hand.reaction_s;
         let ended = match phase.action {
             Action::Rest { seconds } => self.phase_s >= seconds,
@@ -442,6 +457,11 @@ impl Operator {
                 let (turn, rate) = (axis * if self.rotation { grip_rad } else { 0.0 }, rate_rad_s * pace);
                 let reach = Reach::new(self.target, Vec3::zeros(), turn, 1.0, rate);
                 self.plan = Plan::Screw { reach, turn, rate, back: false };
+            }
+            Action::Swing { axis, lever, swing_rad: angle, rate_rad_s, .. } => {
+                let (centre, rate) = (self.target.translation.vector - lever, rate_rad_s * pace);
+                let stroke = Stroke::new(self.target, centre, &axis, angle, rate);
+                self.plan = Plan::Swing { stroke, centre, axis, lever, angle, rate, back: false };
             }
             Action::Search { radius, pitch, speed, force } => {
                 self.plan = Plan::Spiral(Spiral::new(self.target, &force, radius, pitch, speed * pace));
@@ -513,6 +533,21 @@ impl Operator {
                     self.plan_s = 0.0;
                 }
                 reach.at(self.plan_s)
+            }
+            Plan::Swing { stroke, centre, axis, lever, angle, rate, back } => {
+                if self.plan_s >= stroke.duration_s() {
+                    *back = !*back;
+                    // From where the hand is to where it should be, however far it was pushed off.
+                    let arm = self.target.translation.vector - *centre;
+                    let arm = arm - *axis * axis.dot(&arm);
+                    let at = axis.dot(&lever.cross(&arm)).atan2(lever.dot(&arm));
+                    let to = if *back { 0.0 } else { *angle };
+                    let place = *centre + exp_so3(&(*axis * at)) * *lever;
+                    let from = Pose::from_parts(place.into(), self.target.rotation);
+                    *stroke = Stroke::new(from, *centre, axis, to - at, *rate);
+                    self.plan_s = 0.0;
+                }
+                stroke.at(self.plan_s)
             }
             Plan::Spiral(_) if dt <= 0.0 => self.meant,
             Plan::Spiral(spiral) => spiral.advance(dt),

@@ -75,6 +75,41 @@ impl Reach {
     }
 }
 
+/// A stroke of a lever about an axis, from rest to rest. The hand does not turn with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stroke {
+    /// The rotation, of a frame that means nothing else.
+    turn: Reach,
+    from: Pose,
+    centre: Vec3,
+    /// From the centre to the hand at the start.
+    arm: Vec3,
+}
+
+impl Stroke {
+    /// A stroke from `from` about an axis through `centre`, by `angle` at a mean `rate`.
+    pub(super) fn new(from: Pose, centre: Vec3, axis: &Vec3, angle: f64, rate: f64) -> Self {
+        let arm = from.translation.vector - centre;
+        let turn = Reach::new(Pose::identity(), Vec3::zeros(), axis * angle, 1.0, rate);
+        Self { turn, from, centre, arm }
+    }
+
+    pub(super) fn duration_s(&self) -> f64 {
+        self.turn.duration_s()
+    }
+
+    pub(super) fn at(&self, time_s: f64) -> Meant {
+        let Meant { pose, angular_velocity: rate, angular_acceleration: change, .. } = self.turn.at(time_s);
+        let arm = pose.rotation * self.arm;
+        let velocity = rate.cross(&arm);
+        Meant {
+            velocity,
+            acceleration: change.cross(&arm) + rate.cross(&velocity),
+            ..Meant::at_rest(Pose::from_parts((self.centre + arm).into(), self.from.rotation))
+        }
+    }
+}
+
 /// An Archimedean spiral at constant speed, out to a radius and in again, for ever.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spiral {
@@ -146,6 +181,23 @@ mod tests {
         assert!((turned - meant.angular_velocity).norm() < 1e-6, "{turned}");
         // Peak speed is 15/8 of the mean.
         assert!((reach.at(1.75).velocity.norm() - way.norm() / 3.5 * 1.875).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_stroke_goes_round_and_its_rates_are_derivatives() {
+        let from = Pose::new(Vec3::new(0.1, 0.0, 0.2), Vec3::new(0.3, -0.1, 0.5));
+        let (axis, lever) = (Vec3::z(), Vec3::new(0.0, 0.08, 0.0));
+        let centre = from.translation.vector - lever;
+        let stroke = Stroke::new(from, centre, &axis, -0.8, 0.5);
+        assert!((stroke.duration_s() - 1.6).abs() < 1e-12);
+        let end = stroke.at(2.0);
+        let there = centre + exp_so3(&Vec3::new(0.0, 0.0, -0.8)) * lever;
+        assert!((end.pose.translation.vector - there).norm() < 1e-15 && end.velocity.norm() < 1e-12);
+        assert!(end.pose.rotation.angle_to(&from.rotation) < 1e-12);
+        let (early, meant, late) = (stroke.at(0.7 - 1e-4), stroke.at(0.7), stroke.at(0.7 + 1e-4));
+        let velocity = (late.pose.translation.vector - early.pose.translation.vector) / 2e-4;
+        assert!((velocity - meant.velocity).norm() < 1e-8);
+        assert!(((late.velocity - early.velocity) / 2e-4 - meant.acceleration).norm() < 1e-7);
     }
 
     #[test]

@@ -49,6 +49,21 @@ pub(super) struct Aim {
     pub(super) free: Vec3,
     pub(super) moving: bool,
     pub(super) rotation: bool,
+    /// Axis of a spanner and its lever, both in the scene.
+    pub(super) spanner: Option<(Vec3, Vec3)>,
+}
+
+impl Aim {
+    /// The torque that is felt: in the hand, or of a spanner on the tool.
+    fn torque(&self, felt: &HandForce, mapping: &Mapping) -> f64 {
+        self.spanner.map_or_else(
+            || felt.torque.norm(),
+            |(axis, lever)| {
+                let scale = mapping.motion_scale * mapping.force_scale;
+                axis.dot(&lever.cross(&(mapping.pose_world_device.rotation * felt.force))).abs() / scale
+            },
+        )
+    }
 }
 
 /// What the operator remembers of what was noticed in a phase.
@@ -127,7 +142,7 @@ impl Senses {
                 held(&mut self.force_held_s, self.felt.force.norm() > force_n, for_s)
             }
             Until::TorqueAbove { torque_nm, for_s } => {
-                held(&mut self.torque_held_s, self.felt.torque.norm() > torque_nm, for_s)
+                held(&mut self.torque_held_s, aim.torque(&self.felt, mapping) > torque_nm, for_s)
             }
             Until::ToolBelow { axis, offset } => axis.dot(&perceived.tool(mapping).translation.vector) <= offset,
             Until::ToolDropped { axis, distance } => {
@@ -177,7 +192,7 @@ mod tests {
     /// Time at which the operator acts on `until`, in a world that changes at 0.5 s from `before` to `after`.
     fn acts_at(until: Until, before: (Vec3, Pose), after: (Vec3, Pose), reaction_s: f64) -> Option<f64> {
         let (mut senses, mapping) = (Senses::new(), Mapping::identity());
-        let aim = Aim { goal: Some(Pose::identity()), free: Vec3::z(), moving: false, rotation: true };
+        let aim = Aim { goal: Some(Pose::identity()), free: Vec3::z(), moving: false, rotation: true, spanner: None };
         (0..2000).map(|k| f64::from(k) * 1e-3).find(|&time| {
             let (force, body) = if time < 0.5 { before } else { after };
             let mut view = SceneView::empty();

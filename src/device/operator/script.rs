@@ -107,6 +107,19 @@ pub enum Action {
         /// Button that lets the tool go, one bit.
         release: u32,
     },
+    /// Swings a spanner to and fro about an axis while pushing with a force; the hand is at the end of its lever.
+    Swing {
+        /// Unit axis in the scene.
+        axis: Vec3,
+        /// From the tool to the hand at the start, scene m, across the axis.
+        lever: Vec3,
+        /// How far there, rad; negative for the other way.
+        swing_rad: f64,
+        /// Mean rate, rad/s, of a trained operator.
+        rate_rad_s: f64,
+        /// Force of the hand, N in the hand, direction in the scene.
+        force: Vec3,
+    },
     /// Keeps the tool at a place of a body as seen on the screen.
     Follow {
         /// Number of the body in the view.
@@ -130,6 +143,7 @@ impl Action {
             | Self::Slide { force, .. }
             | Self::Search { force, .. }
             | Self::Screw { force, .. }
+            | Self::Swing { force, .. }
             | Self::Turn { force, .. } => force,
             Self::MoveTo { .. } | Self::Follow { .. } | Self::Rest { .. } => Vec3::zeros(),
         }
@@ -158,9 +172,9 @@ pub enum Until {
         /// For how long, s.
         for_s: f64,
     },
-    /// More than this torque is felt without a break.
+    /// More than this torque is felt without a break; of a spanner that is swung, that on the tool.
     TorqueAbove {
-        /// Torque, N·m in the hand.
+        /// Torque, N·m in the hand, or on the tool.
         torque_nm: f64,
         /// For how long, s.
         for_s: f64,
