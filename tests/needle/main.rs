@@ -7,4 +7,5 @@ mod common;
 mod hand;
 mod laws;
 mod multirate;
+mod organs;
 mod profile;

@@ -1,4 +1,4 @@
-//! Where two organs touch: corners of the skin of one against the triangles of the other.
+//! Where two organs touch: nodes of the skin of one against the faces of the other.
 //!
 //! Thread: simulation. Serous skins slide on each other: no friction.
 
@@ -7,9 +7,9 @@ use super::tissue::{Point, Tissue};
 use crate::math::{Vec3, steady_tangents};
 use crate::mechanism::Law;
 
-/// How far apart corner and triangle may lie at the start and still meet later, m.
+/// How far apart node and face may lie at the start and still meet later, m.
 const REACH_M: f64 = 0.03;
-/// Triangles kept for a corner, nearest first.
+/// Faces kept for a node, nearest first.
 const NEAREST: usize = 12;
 /// Contacts are looked at up to this gap, m.
 const MARGIN_M: f64 = 4e-3;
@@ -18,7 +18,7 @@ const MOST: usize = 8;
 
 /// A pair of organs that can touch.
 pub(super) struct Pair {
-    /// The organ with the corners, and that with the triangles.
+    /// The organ with the nodes, and that with the faces.
     pub organs: [usize; 2],
     corners: Vec<Corner>,
 }
@@ -35,19 +35,16 @@ struct Found {
     gap: f64,
     corner: usize,
     normal: Vec3,
-    rest: Vec3,
+    point: Point,
 }
 
 impl Pair {
-    /// Corners of `a` and triangles of `b` that are near each other at the start; none when there are none.
+    /// Nodes of `a` and faces of `b` that are near each other at the start; none when there are none.
     pub(super) fn new(tissues: &[Tissue], a: usize, b: usize) -> Option<Self> {
         let (one, other) = (&tissues[a], &tissues[b]);
         let centers: Vec<Vec3> = other.model.surface.triangles.iter().map(|t| center(other, t)).collect();
         let mut corners = Vec::new();
-        let mut nodes: Vec<u32> = one.model.surface.triangles.iter().flatten().copied().collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        for node in nodes {
+        for node in one.model.surface.nodes.iter().copied() {
             let place = one.node(node);
             let mut near: Vec<(f64, usize)> = centers
                 .iter()
@@ -75,15 +72,18 @@ impl Pair {
             let place = one.node(corner.node);
             let over = corner.triangles.iter().filter_map(|triangle| above(other, *triangle, &place));
             let nearest = over.min_by(|x, y| x.0.abs().total_cmp(&y.0.abs()));
-            if let Some((gap, normal, rest)) = nearest.filter(|(gap, ..)| gap.abs() < MARGIN_M) {
-                found.push(Found { gap, corner: index, normal, rest });
+            let Some((_, normal, rest)) = nearest.filter(|(gap, ..)| gap.abs() < 2.0 * MARGIN_M) else { continue };
+            // A face with midside nodes is not flat.
+            let point = other.point(rest, 0.0);
+            let gap = normal.dot(&(place - other.now(&point)));
+            if gap.abs() < MARGIN_M {
+                found.push(Found { gap, corner: index, normal, point });
             }
         }
         found.sort_by(|x, y| x.gap.total_cmp(&y.gap));
-        for Found { corner, normal, rest, .. } in found.into_iter().take(MOST) {
+        for Found { corner, normal, point, .. } in found.into_iter().take(MOST) {
             let (t1, t2) = steady_tangents(&normal);
             let corner = &self.corners[corner];
-            let point = other.point(rest, 0.0);
             each(Constraint {
                 id: 1 << 62 | (a as u64) << 40 | (b as u64) << 32 | u64::from(corner.node),
                 law: Law::Contact { friction: 0.0, compliance: 0.0 },
