@@ -45,7 +45,7 @@ fn the_shipped_3dof_device_says_what_its_file_says() {
     assert!(loaded.warnings.is_empty(), "{}", loaded.warnings);
     let spec = loaded.value;
     let linear = |linear| PerPart { linear, angular: 0.0 };
-    assert_eq!((spec.driver.as_str(), spec.buttons, spec.rate_hz), ("simulated", 1, 1000.0));
+    assert_eq!((spec.driver.as_str(), spec.buttons, spec.rate_hz), ("simulated", 4, 1000.0));
     assert!(!spec.rotation_sensed && !spec.rotation_actuated);
     assert_eq!(spec.limits.force, linear(8.0));
     assert_eq!(spec.limits.slew, linear(4000.0));
@@ -132,12 +132,12 @@ fn several_mistakes_are_reported_at_once_in_the_order_of_the_file() {
             ("max_power  ", "max_powr  "),
             ("\"0.15 kg\"", "true"),
             ("\"1 kHz\"", "\"1 MHz\""),
-            ("buttons  = 1", "buttons  = 99"),
+            ("buttons  = 4", "buttons  = 99"),
         ],
     );
     let at = |needle| place(DEVICE_3DOF, needle);
     let expected = [
-        format!("{} `buttons` is out of range | write a whole number from 0 to 32", at("1\n\n# What")),
+        format!("{} `buttons` is out of range | write a whole number from 0 to 32", at("4\n\n# What")),
         format!("{} `max_power` is missing in [limits] | add `max_power`, a power such as \"1.5 W\"", at("[limits]")),
         format!("{} `max_linear_force` needs a force, not a pressure | use a unit such as N", at("\"8 N\"   ")),
         format!("{} unknown key `max_powr` in [limits] | did you mean `max_power`?", at("max_power  ")),
@@ -185,7 +185,7 @@ fn each_kind_of_mistake_in_a_device_is_told_apart() {
 
 #[test]
 fn a_key_in_the_wrong_table_is_sent_where_it_belongs() {
-    let said = said(DEVICE_3DOF, &[("buttons  = 1", "buttons  = 1\nfriction = 0")]);
+    let said = said(DEVICE_3DOF, &[("buttons  = 4", "buttons  = 4\nfriction = 0")]);
     let line = DEVICE_3DOF[..DEVICE_3DOF.find("buttons").expect("there")].matches('\n').count() + 2;
     assert_eq!(
         said,
