@@ -179,7 +179,8 @@ async function watchOnce(scene, name, options) {
   try {
     const { page, complaints } = await open(chromium, daemon.url, options);
     const { bodies } = await (await page.request.get(`${daemon.url}scene.json`)).json();
-    assert.ok(bodies.some((body) => body.name === "second hand" && body.shape.kind !== undefined), "one tool only");
+    const second = bodies.some((body) => body.name === "second hand" && body.shape.kind !== undefined);
+    assert.equal(second, scene === "two_hands", "as many tools as hands");
     const canvas = await look(page, ".canvas canvas");
     assert.ok(await changes(page, ".canvas canvas", canvas), "the scene stands still");
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= (options.width ?? 1400));
