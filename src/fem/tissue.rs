@@ -68,7 +68,7 @@ impl TissueBody {
     /// The body at rest, and its worker. A factor is in use `lag` steps after it was asked for, one at least.
     ///
     /// # Errors
-    /// When the body is not held, or the system gives no thread.
+    /// When the body is not held.
     pub fn new(model: Arc<FemModel>, relaxation: Option<Relaxation>, lag: u32) -> Result<Self, FemError> {
         let (jobs, inbox) = sync_channel::<Box<Job>>(1);
         let (outbox, done) = sync_channel(1);

@@ -222,7 +222,6 @@ impl NeedleState {
                 let direction = self.beam.tangent(self.length_m());
                 let sizes = (self.model.spacing_m, self.model.spread_m);
                 let tissue = &self.tissues[surface.tissue];
-                // A little way in, so that its end is in the tissue.
                 let path = Path::begin(surface.tissue, tissue, surface.point, &direction, sizes);
                 self.paths.push(path);
                 self.tip = Whereabouts::In(self.paths.len() - 1);
@@ -391,7 +390,7 @@ impl NeedleState {
         line * ratio.ln() / piece_m.max(0.25 * self.model.spacing_m)
     }
 
-    /// What holds the tip along its channel: least, largest, and what it falls to.
+    /// What holds the tip along its channel at most, and what that falls to once it has given way, N.
     fn tip_bounds(&self, path: &Path) -> (f64, f64) {
         if path.through {
             return (0.0, 0.0);
