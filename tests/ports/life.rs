@@ -127,12 +127,10 @@ fn a_haptic_thread_that_ends_leaves_a_device_without_force() {
             "silenced" => device.silence(SystemClock.now()),
             "replaced" => {
                 second = Some(link.attach(spec.clone()));
-                // The one that was replaced shows the handle where it was; what it commands goes nowhere.
+                // The one that was replaced shows the handle where it was; what it commands goes nowhere: the larger force it
+                // asks for from now on would show in the peak.
                 wait("the hand-over", || second.as_mut().is_some_and(RealDevice::is_heard));
-                wait("zero force", || count(&emulator, "force off") == count(&emulator, "force on"));
-                let on = count(&emulator, "force on");
-                (0..50).for_each(|_| assert!(beat(&mut device, &mut limiter, 2, Vec3::new(0.0, 1.0, 0.0)).is_ok()));
-                assert_eq!(count(&emulator, "force on"), on, "a replaced device gives no force");
+                (0..50).for_each(|_| assert!(beat(&mut device, &mut limiter, 2, Vec3::new(0.0, 2.0, 0.0)).is_ok()));
             }
             _ => drop(link),
         }
@@ -140,7 +138,7 @@ fn a_haptic_thread_that_ends_leaves_a_device_without_force() {
         wait("zero force", || count(&emulator, "force off") == count(&emulator, "force on"));
         drop(second);
         let peak_n = emulator.end();
-        assert!(peak_n > 0.9 && peak_n <= spec.limits.force.linear, "{how}: {peak_n} N");
+        assert!(peak_n > 0.9 && peak_n < 1.1, "{how}: {peak_n} N");
     }
 }
 
