@@ -140,6 +140,13 @@ fn a_recorded_demo_is_complete_and_the_official_python_reader_agrees() {
     let each = size / ours.len() as u64;
     println!("{} ticks, {size} bytes: {each} bytes a tick with everything", ours.len());
     assert!((BYTES_PER_TICK / 2..=BYTES_PER_TICK).contains(&each), "{each} bytes a tick");
+    let touched: Vec<u64> = Reader::open(&path)
+        .expect("it is a recording")
+        .filter_map(|entry| if let Entry::Contacts(due, _) = entry.expect("whole") { Some(due.0) } else { None })
+        .collect();
+    let together = touched.windows(2).filter(|pair| pair[1] - pair[0] == 1_000_000).count();
+    println!("contacts in {} ticks, {together} right after another", touched.len());
+    assert!(touched.len() > 1000 && together > touched.len() * 9 / 10, "contacts are recorded at every tick");
     let Some(theirs) = python(&path, "indexed") else { return };
     assert_eq!(theirs["counts"], serde_json::json!(counts(&path)));
     assert_eq!((theirs["first"].as_u64(), theirs["last"].as_u64()), (Some(1), Some(ours.len() as u64)));

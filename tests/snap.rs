@@ -54,6 +54,17 @@ fn in_motion_the_peak_is_the_same_and_the_click_rings_at_the_first_frequency() {
     assert!(few.difference(&full) < 0.01, "{}", few.difference(&full));
 }
 
+#[test]
+fn the_peak_settles_as_the_mesh_is_halved() {
+    let [coarse, half, quarter] = [0, 1, 2].map(|halved| {
+        let rig = SnapRig::new(SnapKind::TwoProng, Detail::Halved(halved)).expect("a connector");
+        rig.insert(Stepping::AtRest, SPEED, 4e-4).expect("it goes in").peak().0
+    });
+    println!("{coarse} N, halved {half} N, halved again {quarter} N");
+    assert!((coarse - half).abs() > 2.5 * (half - quarter).abs(), "each halving changes less than half as much");
+    assert!((half - quarter).abs() < 0.03 * quarter);
+}
+
 fn demo(scene: &str, seed: u64) -> serde_json::Value {
     let summary = demos::lockstep(scene, seed, None);
     serde_json::from_str(&summary.to_json()).expect("JSON")

@@ -4,7 +4,7 @@
 //!
 //! 1. The force on the plug over its way, the socket at rest in every step and in motion: `snap-profile.svg`, `.csv`.
 //! 2. Shorter steps: the peak of the force and how deep nodes get into the plug, `snap-steps.svg`.
-//! 3. Finer meshes: the peak of the force, `snap-meshes.svg`.
+//! 3. Meshes halved: the peak of the force, `snap-meshes.svg`.
 //! 4. Few motions beside the whole body: time of an insertion step, contact included, and largest difference of displacements.
 //! 5. The click: frequency of the nose after it has left the plug, beside the slowest vibration of the socket.
 
@@ -92,13 +92,18 @@ fn steps(options: &Options, report: &mut Report, rig: &SnapRig, rest: &Insertion
     draw_lines(&options.out.join("snap-steps.svg"), ["step, µs", "overlap, µm"], &[line])
 }
 
+/// The coarse mesh halved and halved again: the peak, and by how much each halving changes it.
 fn meshes(options: &Options, report: &mut Report) -> Result<(), BenchError> {
-    let mut points = Vec::new();
-    for (name, detail) in [("coarse", Detail::Coarse), ("fine", Detail::Fine), ("finest", Detail::Finest)] {
-        let rig = SnapRig::new(SnapKind::TwoProng, detail)?;
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for halved in 0..3 {
+        let rig = SnapRig::new(SnapKind::TwoProng, Detail::Halved(halved))?;
         let peak = rig.insert(Stepping::AtRest, SPEED, 2.0 * REST_STEP_S)?.peak().0;
-        report.put(Record::new(SUITE, format!("mesh-{name}/force"), "peak", peak, "N"))?;
-        report.put(Record::new(SUITE, format!("mesh-{name}/unknowns"), "count", rig.fem.size() as f64, "1"))?;
+        let name = format!("mesh-halved-{halved}");
+        report.put(Record::new(SUITE, format!("{name}/force"), "peak", peak, "N"))?;
+        report.put(Record::new(SUITE, format!("{name}/unknowns"), "count", rig.fem.size() as f64, "1"))?;
+        if let Some((_, before)) = points.last() {
+            report.put(Record::new(SUITE, format!("{name}/force"), "change", peak / before - 1.0, "1"))?;
+        }
         points.push((rig.fem.size() as f64, peak));
     }
     let line = Line { name: "peak of the force".into(), points };

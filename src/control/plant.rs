@@ -6,7 +6,7 @@
 //! takes time is given a [`Ticket`] and answered later through [`Plant::poll`].
 
 use super::trail::Trail;
-use crate::haptic::{TickRecord, Touches};
+use crate::haptic::TickRecord;
 use crate::math::Vec3;
 use crate::shared::lifecycle::{Event, State};
 use crate::shared::{MonoNs, Parameter, SceneView, SkinFrame};
@@ -243,8 +243,6 @@ pub struct TaskState {
 pub struct Sight<'a> {
     /// Poses of the bodies.
     pub scene: &'a SceneView,
-    /// Where the tool touches them.
-    pub touches: &'a Touches,
     /// Force on the hand, N, along the axes of the scene.
     pub force: Vec3,
     /// Bodies that deform, and the path of a needle.

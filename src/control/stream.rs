@@ -199,9 +199,11 @@ fn picture(record: &TickRecord, sight: &Sight<'_>) -> Sent {
     push_pose(&mut numbers, &record.pose_world_tool);
     push_pose(&mut numbers, &record.pose_world_handle);
     numbers.extend(sight.force.iter());
-    let touches = sight.touches.all();
+    let touches = record.touches.all();
     numbers.push(touches.len() as f64);
-    touches.iter().for_each(|touch| numbers.extend(touch.point.iter().chain(touch.force.iter())));
+    for touch in touches {
+        numbers.extend(touch.point.iter().chain(&touch.force).map(|number| f64::from(*number)));
+    }
     let bodies = &sight.scene.bodies[..sight.scene.body_count];
     let seen = || bodies.iter().chain(&sight.scene.other_tool);
     numbers.push(seen().count() as f64);

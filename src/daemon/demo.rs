@@ -29,8 +29,6 @@ use std::time::Duration;
 
 /// The hand goes on for this long after the last phase, s, so that goals of the end can settle.
 const AFTERMATH_S: f64 = 0.5;
-/// Ticks between two looks at the contacts in virtual time: sixty a second, as the haptic thread shows them.
-const TOUCHES_EVERY: u64 = 16;
 /// What was asked for.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
@@ -431,10 +429,6 @@ fn lockstep(stage: &Stage, voice: &mut Voice, tapes: &mut [Tape], stop: &AtomicB
         }
         let lead = tapes.first_mut();
         lead.into_iter().for_each(|tape| tape.tick(&record));
-        if record.index.is_multiple_of(TOUCHES_EVERY) {
-            let stations = std::iter::once(&rig.first).chain(&rig.second);
-            tapes.iter_mut().zip(stations).for_each(|(tape, station)| tape.touches(&station.touches()));
-        }
         show(tapes, &rig.sim.view, &reports);
         if watch.operators(&reports, time_s, voice, stage) {
             break;
@@ -489,9 +483,9 @@ fn live(
         let view = status.read().view;
         let reports = look(&mut acting, &mut watch, &view, tapes, voice);
         if let (Some(window), Some(lead)) = (&window, acting.first_mut()) {
-            let (figures, touches) = (*lead.haptic.figures(), *lead.haptic.touches());
+            let figures = *lead.haptic.figures();
             let (ticks, task) = (std::mem::take(&mut lead.batch), watch.task(&together(&reports), watch.time_s));
-            window.show(Frame { ticks, view, touches, figures, task });
+            window.show(Frame { ticks, view, figures, task });
         }
         note(tapes, &mut steps, &mut acting);
         show(tapes, &view, &reports);
@@ -527,7 +521,6 @@ fn note(tapes: &mut [Tape], steps: &mut RingReader<StepInput>, acting: &mut [Act
     // Steps are those of both hands; the first has them.
     tapes.iter_mut().take(1).for_each(|tape| tape.steps(steps.drain()));
     for (tape, hand) in tapes.iter_mut().zip(acting) {
-        tape.touches(hand.haptic.touches());
         tape.orders(std::mem::take(&mut hand.beginning.answered));
     }
 }

@@ -8,7 +8,7 @@
 use super::tape::{self, Tape};
 use super::{Failure, Lockstep, Tally, warn};
 use crate::device::{Device, DeviceFault, DeviceSpec, HandSample, SafeForce};
-use crate::haptic::{TickRecord, Touches};
+use crate::haptic::TickRecord;
 use crate::record::{DeviceLog, Provenance, Timing};
 use crate::scene::{self, Built};
 use crate::shared::{MonoNs, NS_PER_S, SceneView, Stamp, Tick};
@@ -48,8 +48,6 @@ pub(super) struct Led {
     pub(super) ticks: Vec<TickRecord>,
     /// What could be seen, after so many ticks.
     pub(super) views: Vec<(usize, SceneView)>,
-    /// Where the tool touched, after so many ticks.
-    pub(super) touches: Vec<(usize, Touches)>,
     /// Where it comes from.
     pub(super) provenance: Provenance,
     /// The scene on the device.
@@ -92,7 +90,7 @@ pub(super) fn lead(log: DeviceLog, scene: &str, device: Option<&str>, record: Op
     let mut rig = Lockstep::new(built.haptic.clone(), built.sim.clone(), device, None)?;
     rig.first.desk.enable();
     let (mut ticks, mut tally) = (Vec::with_capacity(count), Tally::new());
-    let (mut views, mut touches) = (Vec::new(), Vec::new());
+    let mut views = Vec::new();
     for place in 0..count {
         let beat = rig.beat();
         tally.add(&beat.record);
@@ -100,8 +98,6 @@ pub(super) fn lead(log: DeviceLog, scene: &str, device: Option<&str>, record: Op
         if beat.step.is_some() {
             tape.view(&rig.sim.view);
             views.push((place, rig.sim.view));
-            touches.push((place, rig.first.touches()));
-            tape.touches(&rig.first.touches());
         }
         ticks.push(beat.record);
     }
@@ -111,5 +107,5 @@ pub(super) fn lead(log: DeviceLog, scene: &str, device: Option<&str>, record: Op
     if let Some(made) = tape.finish() {
         said += &format!("record   {}\n", tape::line(&made?));
     }
-    Ok(Led { said, ticks, views, touches, provenance, built })
+    Ok(Led { said, ticks, views, provenance, built })
 }

@@ -7,7 +7,7 @@
 //! this tick. A step that takes time is modelled by `delay_ticks`.
 
 use crate::device::{Device, DeviceSpec, HandSample, SafeForce};
-use crate::haptic::{self, Desk, HapticModel, HapticState, OrderLinks, TickRecord, Touches, Trip, orders};
+use crate::haptic::{self, Desk, HapticModel, HapticState, OrderLinks, TickRecord, Trip, orders};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::{Clock, LatestWriter, ManualClock, MonoNs, NS_PER_S, SceneView, Tick, ToolSample};
 use crate::sim::{SimData, SimError, SimModel, StepReport, empty_snapshot, step};
@@ -63,13 +63,6 @@ impl<D: Device> Station<D> {
         self.links.answer(&self.haptic);
         self.tool = *self.haptic.tool();
         *self.haptic.record()
-    }
-
-    /// Where the tool touches the scene.
-    #[must_use]
-    pub fn touches(&self) -> Touches {
-        let record = self.haptic.record();
-        self.haptic.local().touches(&record.pose_world_tool, record.due)
     }
 }
 

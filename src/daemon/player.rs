@@ -14,7 +14,7 @@ use crate::control::plant::{
 };
 use crate::control::trail::{MOST, Trail};
 use crate::control::{query, tree};
-use crate::haptic::{TickRecord, Touches};
+use crate::haptic::TickRecord;
 use crate::math::{Rot, Vec3};
 use crate::record::{Entry, Provenance, Reader, frame_of};
 use crate::scene::Built;
@@ -29,18 +29,12 @@ const SPEEDS: (f64, f64) = (0.05, 20.0);
 /// Clients are told the place this often, s.
 const TELL_S: f64 = 0.1;
 
-/// What could be seen, after so many ticks.
-#[derive(Default)]
-struct Seen {
-    views: Vec<(usize, SceneView)>,
-    touches: Vec<(usize, Touches)>,
-}
-
 /// What is played.
 pub(super) struct Film {
     /// Every tick there is.
     ticks: Vec<TickRecord>,
-    seen: Seen,
+    /// What could be seen, after so many ticks.
+    views: Vec<(usize, SceneView)>,
     /// What the operator did, from which tick on.
     phases: Vec<(usize, String)>,
     faults: Vec<(usize, FaultEntry)>,
@@ -59,7 +53,7 @@ impl Film {
         let from = reader.provenance().clone();
         let (built, ..) = rebuild(&from, None)?;
         let frames: Vec<String> = built.sim.bodies.iter().map(|body| frame_of(&body.name)).collect();
-        let (mut ticks, mut seen, mut phases) = (Vec::new(), Seen::default(), Vec::new());
+        let (mut ticks, mut views, mut phases) = (Vec::<TickRecord>::new(), Vec::new(), Vec::new());
         let mut view = SceneView::empty();
         for body in &built.sim.bodies {
             view.show(body.start);
@@ -74,9 +68,15 @@ impl Film {
                             *place = pose;
                         }
                     }
-                    seen.views.push((ticks.len(), view));
+                    views.push((ticks.len(), view));
                 }
-                Entry::Contacts(now) => seen.touches.push((ticks.len(), *now)),
+                Entry::Contacts(due, touches) => {
+                    ticks
+                        .last_mut()
+                        .into_iter()
+                        .filter(|tick| tick.due == due)
+                        .for_each(|tick| tick.touches = *touches);
+                }
                 Entry::Event(_, event) if event.get("kind").and_then(Json::as_str) == Some("phase") => {
                     let name = event.get("name").and_then(Json::as_str).unwrap_or_default();
                     phases.push((ticks.len(), name.to_owned()));
@@ -84,7 +84,7 @@ impl Film {
                 _ => {}
             }
         }
-        Self::of(ticks, seen, phases, from, &built)
+        Self::of(ticks, views, phases, from, &built)
     }
 
     /// Of a device log that was led through a scene.
@@ -92,13 +92,13 @@ impl Film {
     /// # Errors
     /// When it has no ticks.
     pub(super) fn of_log(led: Led) -> Result<Self, Failure> {
-        let Led { ticks, views, touches, provenance, built, .. } = led;
-        Self::of(ticks, Seen { views, touches }, Vec::new(), provenance, &built)
+        let Led { ticks, views, provenance, built, .. } = led;
+        Self::of(ticks, views, Vec::new(), provenance, &built)
     }
 
     fn of(
         ticks: Vec<TickRecord>,
-        seen: Seen,
+        views: Vec<(usize, SceneView)>,
         phases: Vec<(usize, String)>,
         from: Provenance,
         built: &Built,
@@ -116,7 +116,7 @@ impl Film {
             }
         }
         let turn = built.mapping.pose_world_device.rotation;
-        Ok(Self { ticks, seen, phases, faults, from, turn, portrait })
+        Ok(Self { ticks, views, phases, faults, from, turn, portrait })
     }
 
     fn seconds(&self, place: usize) -> f64 {
@@ -147,7 +147,6 @@ pub(super) struct Player {
     place: usize,
     newest: TickRecord,
     view: SceneView,
-    touches: Touches,
     skin: SkinFrame,
     trail: Trail,
     faults: Vec<FaultEntry>,
@@ -171,7 +170,6 @@ impl Player {
             place: 0,
             newest,
             view: SceneView::empty(),
-            touches: Touches::none(MonoNs(0)),
             skin: SkinFrame::default(),
             trail: Trail::default(),
             faults: Vec::new(),
@@ -214,11 +212,8 @@ impl Player {
             self.news.push(News::State(record.state));
         }
         self.newest = record;
-        let seen = self.film.seen.views.partition_point(|(place, _)| *place <= self.place + 1);
-        self.view = seen.checked_sub(1).map_or_else(SceneView::empty, |at| self.film.seen.views[at].1);
-        let touched = self.film.seen.touches.partition_point(|(place, _)| *place <= self.place + 1);
-        self.touches =
-            touched.checked_sub(1).map_or_else(|| Touches::none(MonoNs(0)), |at| self.film.seen.touches[at].1);
+        let seen = self.film.views.partition_point(|(place, _)| *place <= self.place + 1);
+        self.view = seen.checked_sub(1).map_or_else(SceneView::empty, |at| self.film.views[at].1);
         let count = self.film.faults.partition_point(|(place, _)| *place <= self.place);
         if count != self.faults.len() {
             self.faults = self.film.faults[..count].iter().map(|(_, entry)| entry.clone()).collect();
@@ -340,7 +335,7 @@ impl Plant for Player {
 
     fn sight(&self) -> Sight<'_> {
         let force: Vec3 = self.film.turn * self.newest.force.force;
-        Sight { scene: &self.view, touches: &self.touches, force, skin: &self.skin }
+        Sight { scene: &self.view, force, skin: &self.skin }
     }
 
     fn trail(&self) -> &Trail {

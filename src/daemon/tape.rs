@@ -5,7 +5,7 @@
 use super::Summary;
 use crate::device::operator::OperatorReport;
 use crate::geometry::Shape;
-use crate::haptic::{TickRecord, Touches};
+use crate::haptic::TickRecord;
 use crate::math::{Pose, Vec3};
 use crate::record::{Look, Outline, Provenance, RecordError, RecordSummary, Recorder, Timing};
 use crate::shared::{Order, SceneView, StepInput};
@@ -76,11 +76,6 @@ impl Tape {
             self.hand_over();
             self.recorder.iter_mut().for_each(|recorder| recorder.view(view));
         }
-    }
-
-    /// Where the tool touches the scene.
-    pub(super) fn touches(&mut self, touches: &Touches) {
-        self.recorder.iter_mut().for_each(|recorder| recorder.touches(touches));
     }
 
     /// What the operator does, when that is new.

@@ -12,7 +12,7 @@ use crate::control::plant::{
 };
 use crate::control::trail::Trail;
 use crate::control::{query, tree};
-use crate::haptic::{HaltSwitch, HapticFigures, TickRecord, Touches};
+use crate::haptic::{HaltSwitch, HapticFigures, TickRecord};
 use crate::math::{Rot, Vec3};
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::SystemClock;
@@ -60,8 +60,6 @@ pub(super) struct Frame {
     pub(super) ticks: Vec<TickRecord>,
     /// The scene.
     pub(super) view: SceneView,
-    /// Where the tool touches it.
-    pub(super) touches: Touches,
     /// How the loop keeps time.
     pub(super) figures: HapticFigures,
     /// How the task goes.
@@ -155,7 +153,6 @@ struct Show {
     newest: Option<TickRecord>,
     trail: Trail,
     view: SceneView,
-    touches: Touches,
     figures: HapticFigures,
     task: TaskState,
     ticks: RateMeter,
@@ -174,7 +171,6 @@ impl Show {
             newest: None,
             trail: Trail::default(),
             view: SceneView::empty(),
-            touches: Touches::none(MonoNs(0)),
             figures: HapticFigures::default(),
             task: TaskState { phase: String::new(), goals_met: 0, goals: 0, success: false, time_s: 0.0 },
             ticks: RateMeter::default(),
@@ -204,7 +200,7 @@ impl Show {
         self.ticks.read(now, frame.figures.ticks);
         self.steps.read(now, frame.view.stamp.sequence);
         self.setting.skins.read();
-        (self.view, self.touches, self.figures, self.task) = (frame.view, frame.touches, frame.figures, frame.task);
+        (self.view, self.figures, self.task) = (frame.view, frame.figures, frame.task);
     }
 
     fn latch(&mut self, record: &TickRecord) {
@@ -307,7 +303,7 @@ impl Plant for Show {
 
     fn sight(&self) -> Sight<'_> {
         let force = self.newest.map_or_else(Vec3::zeros, |record| self.setting.turn * record.force.force);
-        Sight { scene: &self.view, touches: &self.touches, force, skin: self.setting.skins.current() }
+        Sight { scene: &self.view, force, skin: self.setting.skins.current() }
     }
 
     fn trail(&self) -> &Trail {

@@ -132,8 +132,8 @@ impl LocalMechanism {
 
     /// Where the tool at `pose` touched the scene in the last solve, and with what force.
     #[must_use]
-    pub fn touches(&self, pose: &Pose, at: MonoNs) -> Touches {
-        let mut touches = Touches::none(at);
+    pub fn touches(&self, pose: &Pose) -> Touches {
+        let mut touches = Touches::NONE;
         for block in &self.blocks[..self.snapshot.block_count] {
             let first = &self.snapshot.rows[block.first];
             let touches_here = match block.law {
@@ -144,7 +144,7 @@ impl LocalMechanism {
             if touches_here && first.kind == RowKind::Point {
                 let force = block.range().map(|row| self.snapshot.rows[row].direction * self.lambda[row]).sum();
                 let point = pose.translation.vector + pose.rotation * first.point_tool;
-                if !touches.add(Touch { point, force }) {
+                if !touches.add(Touch::new(&point, &force)) {
                     break;
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! Thread: written by haptic (RT), read by whoever logs.
 
-use super::{Account, Trip};
+use super::{Account, Touches, Trip};
 use crate::device::{HandForce, HandSample};
 use crate::math::{Pose, Vec3};
 use crate::shared::lifecycle::State;
@@ -66,6 +66,8 @@ pub struct TickRecord {
     pub wanted: HandForce,
     /// Contacts that carried force.
     pub contacts: u32,
+    /// Where those were.
+    pub touches: Touches,
     /// Deepest overlap of proxy and scene, m.
     pub penetration_m: f64,
     /// Sweeps of the local solver.
@@ -104,6 +106,7 @@ impl TickRecord {
             force: HandForce::zero(),
             wanted: HandForce::zero(),
             contacts: 0,
+            touches: Touches::NONE,
             penetration_m: 0.0,
             iterations: 0,
             residual: 0.0,

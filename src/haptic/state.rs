@@ -11,7 +11,7 @@ use super::trip::{Sight, Vigil};
 use super::turning::{ClientTurn, Lever, pressed, spanner_springs};
 use super::{
     Clutch, Coupling, Gate, HapticModel, Hold, Ledger, LocalMechanism, LocalReport, ParameterRange, SpringDamper,
-    TickInput, TickRecord, Trip,
+    TickInput, TickRecord, Touches, Trip,
 };
 use crate::device::{Fit, HandForce, HandMotion, HandObserver, HandSample, Limiter, SafeForce, VelocityEstimator};
 use crate::math::{
@@ -283,6 +283,7 @@ pub fn tick(
     publish(state, &sample, &handle, tick);
     state.record.wanted = wanted;
     state.record.contacts = report.contacts;
+    state.record.touches = state.local.touches(&state.record.pose_world_tool);
     state.record.penetration_m = report.penetration_m;
     state.record.iterations = report.outcome.iterations;
     state.record.residual = report.outcome.residual;
@@ -365,7 +366,7 @@ fn silent(model: &HapticModel, state: &mut HapticState, tick: &Tick<'_>, faults:
     sent(state, &safe, &HandForce::zero());
     let record = &mut state.record;
     record.wanted = HandForce::zero();
-    (record.contacts, record.iterations) = (0, 0);
+    (record.contacts, record.touches, record.iterations) = (0, Touches::NONE, 0);
     (record.penetration_m, record.residual) = (0.0, 0.0);
     close(state, &safe, tick, faults);
     safe

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 
-use super::{HapticModel, HapticState, OrderLinks, TickRecord, Touches, Trip, tick};
+use super::{HapticModel, HapticState, OrderLinks, TickRecord, Trip, tick};
 use crate::device::{Device, DeviceFault};
 use crate::mechanism::MechanismSnapshot;
 use crate::shared::realtime::{
@@ -31,8 +31,6 @@ use crate::shared::{
 const SOLVE_SHARE: f64 = 0.4;
 /// How often the figures are renewed, s.
 const FIGURES_S: f64 = 0.1;
-/// How often contacts are shown, s: as often as a screen is drawn.
-const TOUCHES_S: f64 = 1.0 / 60.0;
 /// Longest wait for the ramp on stop, s; the ramp itself takes a tenth of the ramp of the policy.
 const STOP_LEAST_S: f64 = 1.0;
 
@@ -146,7 +144,6 @@ pub struct HapticThread {
     thread: Option<JoinHandle<Result<HapticFigures, HapticError>>>,
     signals: Arc<Signals>,
     figures: LatestReader<HapticFigures>,
-    touches: LatestReader<Touches>,
     granted: Granted,
 }
 
@@ -166,13 +163,12 @@ impl HapticThread {
         Pacer::new(setup.model.rate_hz, setup.realtime.spin_ns, MonoNs(0))?;
         let signals = Arc::<Signals>::default();
         let (writer, figures) = latest(HapticFigures::default());
-        let (touch_writer, touches) = latest(Touches::none(MonoNs(0)));
         let (sender, started) = std::sync::mpsc::sync_channel(1);
-        let body = Loop::new(setup, Arc::clone(&signals), writer, touch_writer);
+        let body = Loop::new(setup, Arc::clone(&signals), writer);
         let thread = std::thread::Builder::new().name("haptic".into());
         let thread = thread.spawn(move || live(body, &sender)).map_err(HapticError::Thread)?;
         match started.recv() {
-            Ok(granted) => Ok(Self { thread: Some(thread), signals, figures, touches, granted }),
+            Ok(granted) => Ok(Self { thread: Some(thread), signals, figures, granted }),
             // The thread ended without starting; it says why.
             Err(_) => Err(join(thread).err().unwrap_or_else(|| panicked(&"ended before it began"))),
         }
@@ -199,11 +195,6 @@ impl HapticThread {
     /// The newest figures; renewed ten times a second.
     pub fn figures(&mut self) -> &HapticFigures {
         self.figures.read()
-    }
-
-    /// Where the tool touches the scene; renewed sixty times a second.
-    pub fn touches(&mut self) -> &Touches {
-        self.touches.read()
     }
 
     /// A counter for a watchdog.
@@ -296,22 +287,15 @@ struct Loop {
     compute: DurationHistogram,
     figures: HapticFigures,
     published: LatestWriter<HapticFigures>,
-    touches: LatestWriter<Touches>,
-    /// Ticks between two publications of the figures, and of the contacts.
+    /// Ticks between two publications of the figures.
     figures_every: u64,
-    touches_every: u64,
     stop_at: Option<MonoNs>,
     /// Throws of the halt switch that have been seen.
     halts: u64,
 }
 
 impl Loop {
-    fn new(
-        setup: HapticSetup,
-        signals: Arc<Signals>,
-        published: LatestWriter<HapticFigures>,
-        touches: LatestWriter<Touches>,
-    ) -> Self {
+    fn new(setup: HapticSetup, signals: Arc<Signals>, published: LatestWriter<HapticFigures>) -> Self {
         let HapticSetup { model, device, snapshots, orders, answers, tool, records, realtime, .. } = setup;
         let mut state = HapticState::new(&model, device.spec());
         if let Some(cause) = setup.born_tripped {
@@ -321,7 +305,6 @@ impl Loop {
             state,
             device: Held(device),
             figures_every: ((model.rate_hz * FIGURES_S) as u64).max(2),
-            touches_every: ((model.rate_hz * TOUCHES_S) as u64).max(1),
             model,
             snapshots,
             links: OrderLinks { orders, answers },
@@ -334,7 +317,6 @@ impl Loop {
             compute: DurationHistogram::new(),
             figures: HapticFigures::default(),
             published,
-            touches,
             stop_at: None,
             halts: 0,
         }
@@ -407,10 +389,6 @@ impl Loop {
         figures.records_dropped = self.records.dropped();
         figures.faults.set(self.state.record().faults);
         figures.fault_counts.add(self.state.record().faults);
-        if now.index.is_multiple_of(self.touches_every) {
-            let pose = &self.state.record().pose_world_tool;
-            self.touches.publish(self.state.local().touches(pose, now.due));
-        }
         let phase = now.index % self.figures_every;
         if phase == self.figures_every / 2 {
             figures.lateness = self.lateness.figures();

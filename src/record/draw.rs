@@ -5,7 +5,7 @@
 //! Frames: `world`, `tool`, `handle`, and `body/NAME` for each body, all placed in the world.
 
 use super::json::Json;
-use crate::haptic::{TickRecord, Touch};
+use crate::haptic::TickRecord;
 use crate::math::{Pose, Rot, Vec3};
 use crate::shared::SceneView;
 
@@ -142,11 +142,13 @@ fn colour(json: &mut Json, [r, g, b, a]: [f64; 4]) {
 }
 
 /// The force on the hand, at the handle, and those on the tool where it touches. The torque has no arrow; it can be plotted.
-pub(super) fn forces<'a>(record: &TickRecord, touches: &[Touch], time_ns: u64, json: &'a mut Json) -> &'a [u8] {
+pub(super) fn forces<'a>(record: &TickRecord, time_ns: u64, json: &'a mut Json) -> &'a [u8] {
     // Forces are in the device's frame; the handle is known in both.
     let rotation_world_device = record.pose_world_handle.rotation * record.pose_device_handle.rotation.inverse();
     let hand = (record.pose_world_handle.translation.vector, rotation_world_device * record.force.force);
-    let contacts: Vec<(Vec3, Vec3)> = touches.iter().map(|touch| (touch.point, touch.force)).collect();
+    let long = |v: [f32; 3]| Vec3::from(v.map(f64::from));
+    let touches = record.touches.all().iter();
+    let contacts: Vec<(Vec3, Vec3)> = touches.map(|touch| (long(touch.point), long(touch.force))).collect();
     json.restart().list("deletions", |_| {}).list("entities", |json| {
         arrows(json, "force", &[hand], [0.85, 0.1, 0.1, 1.0], time_ns);
         arrows(json, "contacts", &contacts, [0.1, 0.35, 0.85, 1.0], time_ns);

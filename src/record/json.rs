@@ -141,6 +141,21 @@ impl Json {
         self.0.push('"');
     }
 
+    /// Three numbers of single precision by name, as the shortest texts that read back to the same.
+    pub(super) fn short_vector(&mut self, key: &str, v: &[f32; 3]) -> &mut Self {
+        self.object(key, |json| {
+            for (name, value) in ["x", "y", "z"].into_iter().zip(v) {
+                if value.is_finite() {
+                    json.key(name);
+                    // Writing to a string cannot fail.
+                    let _ = write!(json.0, "{value:?}");
+                } else {
+                    json.number(name, f64::from(*value));
+                }
+            }
+        })
+    }
+
     /// Three numbers by name.
     pub(super) fn vector(&mut self, key: &str, v: &Vec3) -> &mut Self {
         self.object(key, |json| {

@@ -89,24 +89,24 @@ pub(super) fn read_step(v: &Value) -> Option<StepInput> {
 }
 
 /// Writes where the tool touches the scene.
-pub(super) fn write_touches(touches: &Touches, json: &mut Json) {
-    json.restart().count("due_ns", touches.at.0).list("contacts", |json| {
+pub(super) fn write_touches(due: MonoNs, touches: &Touches, json: &mut Json) {
+    json.restart().count("due_ns", due.0).list("contacts", |json| {
         for touch in touches.all() {
             json.element(|json| {
-                json.vector("point", &touch.point).vector("force", &touch.force);
+                json.short_vector("point", &touch.point).short_vector("force", &touch.force);
             });
         }
     });
     json.done();
 }
 
-/// Reads where the tool touches the scene.
-pub(super) fn read_touches(v: &Value) -> Option<Touches> {
-    let mut touches = Touches::none(MonoNs(json::count(v, "due_ns")?));
+/// Reads where the tool touches the scene, and when.
+pub(super) fn read_touches(v: &Value) -> Option<(MonoNs, Touches)> {
+    let mut touches = Touches::NONE;
     for contact in v.get("contacts")?.as_array()? {
-        touches.add(Touch { point: json::vector(contact, "point")?, force: json::vector(contact, "force")? });
+        touches.add(Touch::new(&json::vector(contact, "point")?, &json::vector(contact, "force")?));
     }
-    Some(touches)
+    Some((MonoNs(json::count(v, "due_ns")?), touches))
 }
 
 #[cfg(test)]
@@ -127,10 +127,10 @@ mod tests {
         write_step(&step, &mut json);
         let value: Value = serde_json::from_slice(json.text_so_far()).expect("it is JSON");
         assert_eq!(read_step(&value), Some(step));
-        let mut touches = Touches::none(MonoNs(5));
-        touches.add(Touch { point: Vec3::new(0.1, -0.0, 1e-300), force: Vec3::z() });
-        write_touches(&touches, &mut json);
+        let mut touches = Touches::NONE;
+        touches.add(Touch { point: [0.1, -0.0, 1e-30], force: [f32::MAX, 1.0 / 3.0, f32::NEG_INFINITY] });
+        write_touches(MonoNs(5), &touches, &mut json);
         let value: Value = serde_json::from_slice(json.text_so_far()).expect("it is JSON");
-        assert_eq!(read_touches(&value), Some(touches));
+        assert_eq!(read_touches(&value), Some((MonoNs(5), touches)));
     }
 }

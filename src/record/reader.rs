@@ -10,7 +10,7 @@ use super::sink::{ATTACHMENTS, METADATA, take_facts};
 use super::{Provenance, json, order, tick};
 use crate::haptic::{TickRecord, Touches};
 use crate::math::Pose;
-use crate::shared::{Order, StepInput};
+use crate::shared::{MonoNs, Order, StepInput};
 use mcap::McapError;
 use mcap::records::{Record, op};
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub enum Entry {
     /// An order, and the tick that answered it.
     Order(u64, Box<Order>),
     /// Where the tool touches the scene.
-    Contacts(Box<Touches>),
+    Contacts(MonoNs, Box<Touches>),
     /// Where tool, handle or bodies are, by the names of their frames.
     Places(Vec<(String, Pose)>),
 }
@@ -232,7 +232,8 @@ fn message(topic: &str, data: &[u8]) -> Meaning {
             parsed().and_then(|value| order::read(&value)).map(|(tick, order)| Entry::Order(tick, Box::new(order)))
         }
         "/contacts" => {
-            parsed().and_then(|value| order::read_touches(&value)).map(|touches| Entry::Contacts(Box::new(touches)))
+            let read = parsed().and_then(|value| order::read_touches(&value));
+            read.map(|(due, touches)| Entry::Contacts(due, Box::new(touches)))
         }
         "/tf" => parsed().and_then(|value| places(&value)).map(Entry::Places),
         _ => return Meaning::Nothing,

@@ -4,7 +4,7 @@
 
 use super::scribe::Scribe;
 use super::{Look, Provenance, RecordError, RecordOptions};
-use crate::haptic::{TickRecord, Touches};
+use crate::haptic::TickRecord;
 use crate::shared::{Order, SceneView, StepInput};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,6 @@ enum Item {
     Mark(String),
     Steps(Vec<StepInput>),
     Orders(Vec<(u64, Order)>),
-    Touches(Box<Touches>),
 }
 
 impl Item {
@@ -38,7 +37,7 @@ impl Item {
             Self::Orders(orders) => orders.len() as u64,
             Self::Event(_) | Self::Mark(_) => 1,
             // The next ones show the same.
-            Self::View(_) | Self::Touches(_) => 0,
+            Self::View(_) => 0,
         }
     }
 }
@@ -151,11 +150,6 @@ impl Recorder {
         self.offer(Item::View(Box::new(*view)));
     }
 
-    /// Records where the tool touches the scene.
-    pub fn touches(&mut self, touches: &Touches) {
-        self.offer(Item::Touches(Box::new(*touches)));
-    }
-
     /// Records something that happened, as the text of a JSON object; any other text is kept as text.
     pub fn event(&mut self, json: &str) {
         self.offer(Item::Event(json.into()));
@@ -266,7 +260,6 @@ fn follow(scribe: &mut Scribe, items: &Receiver<Item>, told: &Told) -> Result<()
         match items.recv_deadline(flush_at) {
             Ok(Item::Ticks(ticks)) => ticks.iter().try_for_each(|record| scribe.tick(record))?,
             Ok(Item::View(view)) => scribe.view(&view)?,
-            Ok(Item::Touches(touches)) => scribe.touches(&touches)?,
             Ok(Item::Event(json)) => scribe.event(&json)?,
             Ok(Item::Mark(text)) => scribe.mark(&text)?,
             Ok(Item::Steps(steps)) => steps.iter().try_for_each(|step| scribe.step(step))?,

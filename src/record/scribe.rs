@@ -8,7 +8,7 @@ use super::place;
 use super::schema::Topic;
 use super::sink::Sink;
 use super::{Look, Provenance, RecordError, RecordLimits, RecordOptions, order, tick};
-use crate::haptic::{TickRecord, Touches};
+use crate::haptic::TickRecord;
 use crate::shared::lifecycle::State;
 use crate::shared::{Faults, MonoNs, Order, SceneView, StepInput};
 use std::fs::OpenOptions;
@@ -50,7 +50,8 @@ pub(super) struct Scribe {
     newest: Option<(u64, MonoNs)>,
     drawn: Option<MonoNs>,
     viewed: Option<MonoNs>,
-    touches: Touches,
+    /// The tool touched something in the last tick.
+    touched: bool,
     state: Option<State>,
     fault_seen: [Option<MonoNs>; Faults::ALL.len()],
 }
@@ -93,7 +94,7 @@ impl Scribe {
             newest: None,
             drawn: None,
             viewed: None,
-            touches: Touches::none(MonoNs(0)),
+            touched: false,
             state: None,
             fault_seen: [None; Faults::ALL.len()],
         };
@@ -156,6 +157,7 @@ impl Scribe {
         tick::write(record, &mut self.json);
         self.put(Topic::Tick, now)?;
         self.written.ticks += 1;
+        self.touches_of(record, now)?;
         self.state_of(record, now)?;
         self.faults_of(record, now)?;
         if self.drawn.is_none_or(|drawn| record.due.since(drawn) >= DRAW_NS) {
@@ -164,8 +166,19 @@ impl Scribe {
             self.put(Topic::Transforms, now)?;
             draw::handle(record, now, &mut self.json);
             self.put(Topic::Handle, now)?;
-            draw::forces(record, self.touches.all(), now, &mut self.json);
+            draw::forces(record, now, &mut self.json);
             self.put(Topic::Forces, now)?;
+        }
+        Ok(())
+    }
+
+    /// Where the tool touches the scene; that it touches nothing is told once.
+    fn touches_of(&mut self, record: &TickRecord, now: u64) -> Result<(), RecordError> {
+        let touches = !record.touches.all().is_empty();
+        let before = std::mem::replace(&mut self.touched, touches);
+        if touches || before {
+            order::write_touches(record.due, &record.touches, &mut self.json);
+            self.put(Topic::Contacts, now)?;
         }
         Ok(())
     }
@@ -216,17 +229,6 @@ impl Scribe {
             self.put(Topic::Transforms, now)?;
         }
         Ok(())
-    }
-
-    /// Where the tool touches the scene, when that is new; that it touches nothing is told once.
-    pub(super) fn touches(&mut self, touches: &Touches) -> Result<(), RecordError> {
-        let nothing = self.touches.all().is_empty() && touches.all().is_empty();
-        if nothing || touches.at <= self.touches.at {
-            return Ok(());
-        }
-        self.touches = *touches;
-        order::write_touches(touches, &mut self.json);
-        self.put(Topic::Contacts, self.now_ns())
     }
 
     /// Something that happened, as a JSON object; any other text is kept as text.

@@ -55,6 +55,8 @@ fn tick(index: u64, mut draw: impl FnMut() -> f64) -> TickRecord {
     let (force, wanted) =
         (HandForce { force: vector(), torque: vector() }, HandForce { force: vector(), torque: vector() });
     let velocity = vector();
+    let mut touches = Touches::NONE;
+    (0..index % 5).for_each(|_| assert!(touches.add(Touch::new(&vector(), &vector()))));
     let mut parameters = Parameters::default();
     Parameter::ALL.into_iter().for_each(|parameter| parameters.set(parameter, draw()));
     TickRecord {
@@ -75,6 +77,7 @@ fn tick(index: u64, mut draw: impl FnMut() -> f64) -> TickRecord {
         force,
         wanted,
         contacts: index as u32 % 5,
+        touches,
         penetration_m: draw(),
         iterations: u32::MAX,
         residual: draw(),
@@ -126,7 +129,9 @@ fn bits(t: &TickRecord) -> Vec<u64> {
     let vectors = vectors.iter().flat_map(|v| v.iter().copied().collect::<Vec<_>>());
     let parameters = Parameter::ALL.into_iter().map(|parameter| t.parameters.get(parameter));
     let numbers = vectors.chain(numbers).chain(parameters).map(f64::to_bits);
-    counts.into_iter().chain(numbers).chain(poses.iter().flat_map(pose_bits)).collect()
+    let touches = t.touches.all().iter().flat_map(|touch| touch.point.into_iter().chain(touch.force));
+    let touches = touches.map(|number| u64::from(number.to_bits()));
+    counts.into_iter().chain(numbers).chain(poses.iter().flat_map(pose_bits)).chain(touches).collect()
 }
 
 /// Everything in a recording.
@@ -142,7 +147,8 @@ struct Found {
 
 fn read(path: &Path) -> Result<Found, ReadError> {
     let mut reader = Reader::open(path)?;
-    let (mut ticks, mut events, mut marks, mut faults, mut lost) = (vec![], vec![], vec![], vec![], 0);
+    let (mut events, mut marks, mut faults, mut lost) = (vec![], vec![], vec![], 0);
+    let mut ticks: Vec<TickRecord> = vec![];
     for entry in reader.by_ref() {
         match entry? {
             Entry::Tick(tick) => ticks.push(*tick),
@@ -150,7 +156,12 @@ fn read(path: &Path) -> Result<Found, ReadError> {
             Entry::Mark(tick, text) => marks.push((tick, text)),
             Entry::Fault(tick, name) => faults.push((tick, name)),
             Entry::Lost(count) => lost = count,
-            Entry::Step(_) | Entry::Order(..) | Entry::Contacts(_) | Entry::Places(_) => {}
+            Entry::Contacts(due, touches) => {
+                let tick = ticks.last_mut().expect("contacts come after their tick");
+                assert_eq!(tick.due, due);
+                tick.touches = *touches;
+            }
+            Entry::Step(_) | Entry::Order(..) | Entry::Places(_) => {}
         }
     }
     let cut_short = reader.cut_short().is_some();
@@ -391,9 +402,6 @@ fn every_message_is_as_its_schema_says() {
     let mut odd = plain_ticks(100);
     odd[3].wanted.force.x = f64::NAN;
     odd[4].residual = f64::INFINITY;
-    let mut touches = Touches::none(MonoNs(6));
-    assert!(touches.add(Touch { point: Vec3::x(), force: Vec3::z() }));
-    scribe.touches(&touches).expect("it is written");
     odd.iter().try_for_each(|tick| scribe.tick(tick)).expect("it is written");
     scribe.view(&view).expect("it is written");
     scribe.event("{}").expect("it is written");

@@ -4,7 +4,7 @@
 
 use super::json::{self, Json};
 use crate::device::{HandForce, HandSample};
-use crate::haptic::{Account, TickInput, TickRecord, Trip};
+use crate::haptic::{Account, TickInput, TickRecord, Touches, Trip};
 use crate::math::{Pose, Vec3};
 use crate::shared::lifecycle::State;
 use crate::shared::{Faults, MonoNs, Parameter, Parameters, Stamp};
@@ -162,6 +162,7 @@ pub(super) fn read(text: &[u8]) -> Option<TickRecord> {
         force: hand(json::vector(v, "force")?, json::vector(v, "torque")?),
         wanted: hand(json::vector(v, "wanted_force")?, json::vector(v, "wanted_torque")?),
         contacts: json::small(v, "contacts")?,
+        touches: Touches::NONE,
         penetration_m: json::number(v, "penetration_m")?,
         iterations: json::small(v, "iterations")?,
         residual: json::number(v, "residual")?,

@@ -272,8 +272,8 @@ fn every_tick_is_streamed_once_and_packets_break_at_gaps() {
 #[test]
 fn a_picture_of_the_scene_is_laid_out_as_documented_and_fits_at_its_largest() {
     let mut rig = Rig::new();
-    let force = Vec3::new(1.0, 2.0, 3.0);
-    while rig.plant.touches.add(Touch { point: Vec3::x(), force }) {}
+    let touch = Touch::new(&Vec3::x(), &Vec3::new(1.0, 2.0, 3.0));
+    while rig.plant.record.as_mut().is_some_and(|record| record.touches.add(touch)) {}
     while rig.plant.view.show(Pose::translation(0.0, 7.0, 0.0)) {}
     // `ask` checks that a datagram holds it.
     let heard = rig.ask(local(1), "/hapticd/stream/scene", &[]);

@@ -5,7 +5,7 @@ use hapticd::control::plant::{
     Value,
 };
 use hapticd::control::trail::Trail;
-use hapticd::haptic::{TickRecord, Touches};
+use hapticd::haptic::TickRecord;
 use hapticd::math::{Pose, Vec3};
 use hapticd::shared::lifecycle::{Guard, State};
 use hapticd::shared::{MonoNs, Parameter, SceneView, Skin, SkinFrame, Stamp};
@@ -22,7 +22,6 @@ pub(crate) struct FakePlant {
     pub(crate) faults: Vec<FaultEntry>,
     pub(crate) record: Option<TickRecord>,
     pub(crate) view: SceneView,
-    pub(crate) touches: Touches,
     pub(crate) trail: Trail,
     pub(crate) skin: SkinFrame,
     /// Who halted.
@@ -115,7 +114,6 @@ impl FakePlant {
             faults: Vec::new(),
             record: Some(record),
             view: SceneView::empty(),
-            touches: Touches::none(MonoNs(0)),
             trail,
             skin: SkinFrame { stamp: Stamp { sequence: 1, at: MonoNs(1) }, skins: vec![skin(1)], path: Vec::new() },
             halts: Vec::new(),
@@ -208,7 +206,7 @@ impl Plant for FakePlant {
     }
 
     fn sight(&self) -> Sight<'_> {
-        Sight { scene: &self.view, touches: &self.touches, force: Vec3::new(0.0, 0.0, 2.5), skin: &self.skin }
+        Sight { scene: &self.view, force: Vec3::new(0.0, 0.0, 2.5), skin: &self.skin }
     }
 
     fn trail(&self) -> &Trail {

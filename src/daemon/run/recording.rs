@@ -7,9 +7,9 @@ use crate::control::plant::{Code, FaultEntry, News, Refused};
 use crate::control::prometheus::RecorderMetrics;
 use crate::daemon::tape;
 use crate::files::config::{Config, Recordings};
-use crate::haptic::{TickRecord, Touches};
+use crate::haptic::TickRecord;
 use crate::record::{Provenance, RecordError, RecordFigures, RecordLimits, RecordOptions, Recorder, Timing};
-use crate::shared::{MonoNs, Order, SceneView, StepInput};
+use crate::shared::{Order, SceneView, StepInput};
 use crate::sim::MaterialOrder;
 use serde_json::json;
 use std::path::Path;
@@ -50,7 +50,6 @@ pub(super) struct Recording {
     pub(super) is_opening: bool,
     batch: Vec<TickRecord>,
     seen: u64,
-    touched: MonoNs,
     /// Of the recordings that have ended.
     bytes: u64,
     lost: u64,
@@ -77,8 +76,8 @@ impl Recording {
         self.recorder.as_ref().is_some_and(Recorder::has_ended).then(|| self.take()).flatten()
     }
 
-    /// Ticks, oldest first, and the scene and the contacts as they were at the last.
-    pub(super) fn ticks(&mut self, ticks: &[TickRecord], view: &SceneView, touches: &Touches) {
+    /// Ticks, oldest first, and the scene as it was at the last.
+    pub(super) fn ticks(&mut self, ticks: &[TickRecord], view: &SceneView) {
         if self.recorder.is_none() {
             return;
         }
@@ -90,10 +89,6 @@ impl Recording {
         if view.stamp.sequence != self.seen {
             self.seen = view.stamp.sequence;
             self.recorder.iter_mut().for_each(|recorder| recorder.view(view));
-        }
-        if touches.at > self.touched {
-            self.touched = touches.at;
-            self.recorder.iter_mut().for_each(|recorder| recorder.touches(touches));
         }
     }
 

@@ -21,7 +21,7 @@ use crate::control::plant::{Dial, FaultEntry, News, Priority, Setting, Ticket, V
 use crate::control::trail::Trail;
 use crate::daemon::portrait::portrait;
 use crate::device::port::LinkState;
-use crate::haptic::{HapticError, HapticFigures, Heartbeat, TickRecord, TorqueSense, Touches};
+use crate::haptic::{HapticError, HapticFigures, Heartbeat, TickRecord, TorqueSense};
 use crate::record::Recorder;
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::SystemClock;
@@ -38,7 +38,6 @@ pub(super) struct Supervisor {
     pub(super) state: State,
     pub(super) newest: Option<TickRecord>,
     pub(super) trail: Trail,
-    pub(super) touches: Touches,
     /// The rig took the place of one in FAULT: its ticks count from the first that shows FAULT.
     inherits_fault: bool,
     /// Why the halt switch was thrown last.
@@ -80,7 +79,6 @@ impl Supervisor {
             state: State::Disabled,
             newest: None,
             trail: Trail::default(),
-            touches: Touches::none(MonoNs(0)),
             inherits_fault: false,
             reason: None,
             book: FaultBook::new(),
@@ -224,7 +222,6 @@ impl Supervisor {
         batch.extend(self.rig.records.drain());
         self.sim = *self.rig.status.read();
         self.rig.skins.read();
-        self.touches = *self.rig.haptic.touches();
         let view = self.sim.view;
         let mut complete = Vec::new();
         for record in &batch {
@@ -243,7 +240,7 @@ impl Supervisor {
             self.trail.push(record);
             self.newest = Some(*record);
         }
-        self.recording.ticks(&batch, &view, &self.touches);
+        self.recording.ticks(&batch, &view);
         self.recording.steps(self.rig.steps.drain());
         batch.clear();
         self.batch = batch;

@@ -23,15 +23,15 @@ const BASE: f64 = 4e-3;
 /// The guide of a latch is this many times as thick as the latch.
 const GUIDE: f64 = 2.0;
 
-/// How fine a mesh is: the numbers of unknowns are about those of seed 000's two meshes, and one finer for studies.
+/// How fine a mesh is: the numbers of unknowns are about those of seed 000's two meshes, and finer ones for studies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// About 700 unknowns.
     Coarse,
     /// About 1300.
     Fine,
-    /// Some thousands.
-    Finest,
+    /// The coarse one with every tetrahedron cut in eight so many times, for studies: each time some six times the unknowns.
+    Halved(u32),
 }
 
 /// Numbers of elements.
@@ -49,12 +49,10 @@ struct Cells {
 impl Detail {
     fn cells(self, kind: SnapKind) -> Cells {
         let (along, through, across, base) = match (kind, self) {
-            (SnapKind::Cap, Self::Coarse) => (1, 1, 6, [0, 0]),
             (SnapKind::Cap, Self::Fine) => (2, 1, 8, [0, 0]),
-            (SnapKind::Cap, Self::Finest) => (4, 2, 14, [0, 0]),
-            (_, Self::Coarse) => (3, 1, 1, [1, 1]),
+            (SnapKind::Cap, _) => (1, 1, 6, [0, 0]),
             (_, Self::Fine) => (3, 1, 2, [1, 1]),
-            (_, Self::Finest) => (6, 2, 3, [2, 3]),
+            _ => (3, 1, 1, [1, 1]),
         };
         Cells { along, through, across, base }
     }
@@ -175,8 +173,13 @@ impl SnapSpec {
                 tets.extend([[a, b, c, c1], [a, b, b1, c1], [a, a1, b1, c1]].map(|tet| upright(&nodes, tet)));
             }
         }
-        let mesh = TetMesh::new(nodes, tets)?.with_midsides();
-        let mesh = if round { bent(&mesh)? } else { mesh };
+        let finish = |mesh: TetMesh| if round { bent(&mesh.with_midsides()) } else { Ok(mesh.with_midsides()) };
+        let mut mesh = finish(TetMesh::new(nodes, tets)?)?;
+        if let Detail::Halved(times) = detail {
+            for _ in 0..times {
+                mesh = finish(mesh.split()?)?;
+            }
+        }
         let (held, touching) = (mesh.nodes_where(|p| self.is_held(p)), mesh.nodes_where(|p| self.can_touch(p)));
         mesh.with_group(Group { name: HELD.into(), members: Members::Nodes(held) })?
             .with_group(Group { name: TOUCHING.into(), members: Members::Nodes(touching) })

@@ -20,6 +20,7 @@ mod msh;
 mod msh_read;
 mod organ;
 mod quality;
+mod split;
 mod stuffing;
 mod tet_mesh;
 mod vtk;

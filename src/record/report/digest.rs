@@ -234,7 +234,7 @@ impl Digest {
                     _ => {}
                 }
             }
-            Entry::Step(_) | Entry::Order(..) | Entry::Contacts(_) | Entry::Places(_) => {}
+            Entry::Step(_) | Entry::Order(..) | Entry::Contacts(..) | Entry::Places(_) => {}
         }
     }
 
