@@ -433,8 +433,8 @@ fn the_shipped_layout_names_channels_and_fields_that_are_there() {
     let layout = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/foxglove-layout.json"));
     let layout: serde_json::Value = serde_json::from_str(&layout.expect("it is there")).expect("it is JSON");
     let scratch = Scratch::new("layout");
-    let path = scratch.file("wall.mcap");
-    demo("virtual_wall", &path, &["--seconds", "1"]);
+    let path = scratch.file("needle.mcap");
+    demo("needle_phantom", &path, &["--seconds", "1"]);
     let bytes = fs::read(&path).expect("it is there");
     let mut found: BTreeMap<String, serde_json::Value> = BTreeMap::new();
     for message in mcap::MessageStream::new(&bytes).expect("it is MCAP").flatten() {

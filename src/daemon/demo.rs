@@ -7,7 +7,7 @@ use super::cast::{Acting, Asked, Player, RECORDS, Way, second_file, together};
 use super::hands::Hands;
 use super::portrait::portrait;
 use super::summary::{SecondSummary, Summary, Tally, Timing};
-use super::tape::{self, Tape};
+use super::tape::{self, Easel, Tape};
 use super::window::{Frame, Setting, Window};
 use super::{Beat, Failure, Lockstep, ReportOptions, report, warn};
 use crate::control::plant::TaskState;
@@ -18,7 +18,7 @@ use crate::haptic::{TickRecord, TorqueSense, Trip};
 use crate::record;
 use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
-use crate::shared::{MonoNs, RingReader, SceneView, SkinReader, StepInput, latest, ring, skins};
+use crate::shared::{MonoNs, RingReader, SceneView, StepInput, latest, ring, skins};
 use crate::sim::thread::{SimLinks, SimStatus, SimThread};
 use crate::sim::{MaterialOrder, SimData};
 use std::io::Write;
@@ -145,13 +145,7 @@ impl Stage {
     }
 
     /// Lets browsers watch, if they may; a demo goes on without.
-    fn window(
-        &self,
-        options: &DemoOptions,
-        haptic: &HapticThread,
-        skins: SkinReader,
-        voice: &mut Voice,
-    ) -> Option<Window> {
+    fn window(&self, options: &DemoOptions, haptic: &HapticThread, voice: &mut Voice) -> Option<Window> {
         let device = &self.players.first().filter(|_| options.viewer)?.device_name;
         let recording = options.keep(&self.name).ok().flatten();
         let opened = Window::open(Setting {
@@ -162,7 +156,6 @@ impl Stage {
             turn: self.built.mapping.pose_world_device.rotation,
             portrait: portrait(&self.name, &self.title, device, &self.built),
             recording: recording.map(|path| path.display().to_string()),
-            skins,
             halt: haptic.halt_switch(),
         });
         match opened {
@@ -418,8 +411,9 @@ fn lockstep(stage: &Stage, voice: &mut Voice, tapes: &mut [Tape], stop: &AtomicB
         }
     }
     let mut watch = Watch::new(stage);
+    let mut easel = tapes.first().filter(|tape| tape.is_running()).map(|_| Easel::new(&stage.built));
     loop {
-        let Beat { record, second, .. } = rig.beat();
+        let Beat { record, second, step } = rig.beat();
         let time_s = rig.seconds();
         watch.tick(&record, &rig.sim.view, time_s);
         let mut reports = vec![rig.first.device.operator().report()];
@@ -429,6 +423,9 @@ fn lockstep(stage: &Stage, voice: &mut Voice, tapes: &mut [Tape], stop: &AtomicB
         }
         let lead = tapes.first_mut();
         lead.into_iter().for_each(|tape| tape.tick(&record));
+        if let (Some(easel), Some(_), Some(tape)) = (&mut easel, step, tapes.first_mut()) {
+            tape.skins(easel.paint(&rig.sim));
+        }
         show(tapes, &rig.sim.view, &reports);
         if watch.operators(&reports, time_s, voice, stage) {
             break;
@@ -468,8 +465,8 @@ fn live(
     }
     let lead = acting.first().ok_or_else(|| Failure::Usage("the scene has no hand".into()))?;
     say_timing(&lead.haptic, voice);
-    let (skin_writer, skin_reader) = skins(&stage.built.skins);
-    let window = stage.window(options, &lead.haptic, skin_reader, voice);
+    let (skin_writer, mut skin_reader) = skins(&stage.built.skins);
+    let window = stage.window(options, &lead.haptic, voice);
     let is_realtime = lead.haptic.is_realtime();
     let data = SimData::with_threads(&stage.built.sim)?;
     let (_, materials) = latest(MaterialOrder::none());
@@ -478,15 +475,19 @@ fn live(
     let links = SimLinks { hands: links, materials, skins: skin_writer, steps: step_writer, status: status_writer };
     let mut sim = SimThread::spawn(stage.built.sim.clone(), data, links)?;
     let mut watch = Watch::new(&stage);
+    let mut painted = 0;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
-        let view = status.read().view;
+        let (view, skin) = (status.read().view, skin_reader.read());
         let reports = look(&mut acting, &mut watch, &view, tapes, voice);
         if let (Some(window), Some(lead)) = (&window, acting.first_mut()) {
             let figures = *lead.haptic.figures();
             let (ticks, task) = (std::mem::take(&mut lead.batch), watch.task(&together(&reports), watch.time_s));
-            window.show(Frame { ticks, view, figures, task });
+            let skin = (skin.stamp.sequence != painted).then(|| skin.clone());
+            window.show(Frame { ticks, view, skin, figures, task });
         }
+        painted = skin.stamp.sequence;
+        tapes.iter_mut().take(1).for_each(|tape| tape.skins(skin));
         note(tapes, &mut steps, &mut acting);
         show(tapes, &view, &reports);
         if watch.operators(&reports, watch.time_s, voice, &stage) {

@@ -5,13 +5,13 @@
 //! The logged hand does not yield: it moves as it did, whatever it feels. In virtual time, so that the recording of it can be run
 //! again bit for bit like any other.
 
-use super::tape::{self, Tape};
+use super::tape::{self, Easel, Tape};
 use super::{Failure, Lockstep, Tally, warn};
 use crate::device::{Device, DeviceFault, DeviceSpec, HandSample, SafeForce};
 use crate::haptic::TickRecord;
 use crate::record::{DeviceLog, Provenance, Timing};
 use crate::scene::{self, Built};
-use crate::shared::{MonoNs, NS_PER_S, SceneView, Stamp, Tick};
+use crate::shared::{MonoNs, NS_PER_S, SceneView, SkinFrame, Stamp, Tick};
 use std::path::Path;
 
 /// A device that moves as a log says.
@@ -48,6 +48,8 @@ pub(super) struct Led {
     pub(super) ticks: Vec<TickRecord>,
     /// What could be seen, after so many ticks.
     pub(super) views: Vec<(usize, SceneView)>,
+    /// Bodies that deform, after so many ticks.
+    pub(super) skins: Vec<(usize, SkinFrame)>,
     /// Where it comes from.
     pub(super) provenance: Provenance,
     /// The scene on the device.
@@ -90,7 +92,8 @@ pub(super) fn lead(log: DeviceLog, scene: &str, device: Option<&str>, record: Op
     let mut rig = Lockstep::new(built.haptic.clone(), built.sim.clone(), device, None)?;
     rig.first.desk.enable();
     let (mut ticks, mut tally) = (Vec::with_capacity(count), Tally::new());
-    let mut views = Vec::new();
+    let (mut views, mut skins): (Vec<_>, Vec<(usize, SkinFrame)>) = (Vec::new(), Vec::new());
+    let mut easel = Easel::new(&built);
     for place in 0..count {
         let beat = rig.beat();
         tally.add(&beat.record);
@@ -98,6 +101,11 @@ pub(super) fn lead(log: DeviceLog, scene: &str, device: Option<&str>, record: Op
         if beat.step.is_some() {
             tape.view(&rig.sim.view);
             views.push((place, rig.sim.view));
+            let frame = easel.paint(&rig.sim);
+            tape.skins(frame);
+            if skins.last().map_or(0, |(_, last)| last.stamp.sequence) != frame.stamp.sequence {
+                skins.push((place, frame.clone()));
+            }
         }
         ticks.push(beat.record);
     }
@@ -107,5 +115,5 @@ pub(super) fn lead(log: DeviceLog, scene: &str, device: Option<&str>, record: Op
     if let Some(made) = tape.finish() {
         said += &format!("record   {}\n", tape::line(&made?));
     }
-    Ok(Led { said, ticks, views, provenance, built })
+    Ok(Led { said, ticks, views, skins, provenance, built })
 }

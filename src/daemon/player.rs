@@ -16,7 +16,7 @@ use crate::control::trail::{MOST, Trail};
 use crate::control::{query, tree};
 use crate::haptic::TickRecord;
 use crate::math::{Rot, Vec3};
-use crate::record::{Entry, Provenance, Reader, frame_of};
+use crate::record::{Entry, Provenance, Reader, deal, frame_of};
 use crate::scene::Built;
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::SystemClock;
@@ -29,12 +29,38 @@ const SPEEDS: (f64, f64) = (0.05, 20.0);
 /// Clients are told the place this often, s.
 const TELL_S: f64 = 0.1;
 
+/// What could be seen, after so many ticks.
+#[derive(Default)]
+struct Seen {
+    views: Vec<(usize, SceneView)>,
+    skins: Vec<(usize, SkinFrame)>,
+}
+
+impl Seen {
+    /// Adds what is known of a frame of the bodies that deform: places or path, of which the other may have come before.
+    fn skin(&mut self, place: usize, fill: impl FnOnce(&mut SkinFrame)) {
+        let mut frame = self.skins.last().map_or_else(SkinFrame::default, |(_, last)| last.clone());
+        if self.skins.last().is_some_and(|(last, _)| *last == place) {
+            self.skins.pop();
+        } else {
+            frame.stamp.sequence += 1;
+        }
+        fill(&mut frame);
+        self.skins.push((place, frame));
+    }
+}
+
+/// The newest that could be seen at a place.
+fn at<T>(list: &[(usize, T)], place: usize) -> Option<&T> {
+    let known = list.partition_point(|(from, _)| *from <= place + 1);
+    known.checked_sub(1).map(|index| &list[index].1)
+}
+
 /// What is played.
 pub(super) struct Film {
     /// Every tick there is.
     ticks: Vec<TickRecord>,
-    /// What could be seen, after so many ticks.
-    views: Vec<(usize, SceneView)>,
+    seen: Seen,
     /// What the operator did, from which tick on.
     phases: Vec<(usize, String)>,
     faults: Vec<(usize, FaultEntry)>,
@@ -53,7 +79,8 @@ impl Film {
         let from = reader.provenance().clone();
         let (built, ..) = rebuild(&from, None)?;
         let frames: Vec<String> = built.sim.bodies.iter().map(|body| frame_of(&body.name)).collect();
-        let (mut ticks, mut views, mut phases) = (Vec::<TickRecord>::new(), Vec::new(), Vec::new());
+        let (mut ticks, mut seen, mut phases) = (Vec::<TickRecord>::new(), Seen::default(), Vec::new());
+        let sizes: Vec<usize> = built.skins.iter().map(|skin| skin.points.len()).collect();
         let mut view = SceneView::empty();
         for body in &built.sim.bodies {
             view.show(body.start);
@@ -68,8 +95,14 @@ impl Film {
                             *place = pose;
                         }
                     }
-                    views.push((ticks.len(), view));
+                    seen.views.push((ticks.len(), view));
                 }
+                Entry::Skins(points) => {
+                    if let Some(skins) = deal(&points, &sizes) {
+                        seen.skin(ticks.len(), |frame| frame.skins = skins);
+                    }
+                }
+                Entry::Path(path) => seen.skin(ticks.len(), |frame| frame.path = path),
                 Entry::Contacts(due, touches) => {
                     ticks
                         .last_mut()
@@ -84,7 +117,7 @@ impl Film {
                 _ => {}
             }
         }
-        Self::of(ticks, views, phases, from, &built)
+        Self::of(ticks, seen, phases, from, &built)
     }
 
     /// Of a device log that was led through a scene.
@@ -92,13 +125,13 @@ impl Film {
     /// # Errors
     /// When it has no ticks.
     pub(super) fn of_log(led: Led) -> Result<Self, Failure> {
-        let Led { ticks, views, provenance, built, .. } = led;
-        Self::of(ticks, views, Vec::new(), provenance, &built)
+        let Led { ticks, views, skins, provenance, built, .. } = led;
+        Self::of(ticks, Seen { views, skins }, Vec::new(), provenance, &built)
     }
 
     fn of(
         ticks: Vec<TickRecord>,
-        views: Vec<(usize, SceneView)>,
+        seen: Seen,
         phases: Vec<(usize, String)>,
         from: Provenance,
         built: &Built,
@@ -116,7 +149,7 @@ impl Film {
             }
         }
         let turn = built.mapping.pose_world_device.rotation;
-        Ok(Self { ticks, views, phases, faults, from, turn, portrait })
+        Ok(Self { ticks, seen, phases, faults, from, turn, portrait })
     }
 
     fn seconds(&self, place: usize) -> f64 {
@@ -212,8 +245,11 @@ impl Player {
             self.news.push(News::State(record.state));
         }
         self.newest = record;
-        let seen = self.film.views.partition_point(|(place, _)| *place <= self.place + 1);
-        self.view = seen.checked_sub(1).map_or_else(SceneView::empty, |at| self.film.views[at].1);
+        let Seen { views, skins } = &self.film.seen;
+        self.view = at(views, self.place).copied().unwrap_or_else(SceneView::empty);
+        if let Some(frame) = at(skins, self.place).filter(|frame| frame.stamp != self.skin.stamp) {
+            self.skin.clone_from(frame);
+        }
         let count = self.film.faults.partition_point(|(place, _)| *place <= self.place);
         if count != self.faults.len() {
             self.faults = self.film.faults[..count].iter().map(|(_, entry)| entry.clone()).collect();
@@ -370,5 +406,47 @@ impl Plant for Player {
 
     fn poll(&mut self, news: &mut Vec<News>) {
         news.append(&mut self.news);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::daemon::{DemoOptions, run_demo};
+    use crate::shared::realtime::RealtimeRequest;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_film_shows_how_bodies_deformed_at_any_place() {
+        let path = std::env::temp_dir().join(format!("hapticd-film-{}.mcap", std::process::id()));
+        let options = DemoOptions {
+            scene: "needle_phantom".into(),
+            devices: Vec::new(),
+            ports: Vec::new(),
+            at_rest: false,
+            seed: None,
+            skill: None,
+            seconds: Some(4.0),
+            lockstep: true,
+            json: true,
+            record: Some(path.clone()),
+            out: None,
+            viewer: false,
+            realtime: RealtimeRequest::default(),
+        };
+        run_demo(&options, &Arc::default()).expect("the scene runs");
+        let film = Film::read(&path);
+        std::fs::remove_file(&path).expect("it was there");
+        let mut player = Player::new(film.expect("a recording"));
+        let mut at = |seconds: f64| {
+            player.go_to(seconds);
+            player.sight().skin.clone()
+        };
+        let (first, last) = (at(0.1), at(3.9));
+        assert_eq!((first.skins.len(), last.skins.len()), (1, 1));
+        assert!(last.skins[0].stress_pa.iter().any(|pa| *pa > 100.0), "it is pushed by the end");
+        assert!(first.skins[0].stress_pa.iter().all(|pa| *pa < 1.0), "and not at the beginning");
+        assert!(last.path.len() > 1 && last.path != first.path, "the needle moves");
+        assert_eq!(at(0.1), first, "back again");
     }
 }

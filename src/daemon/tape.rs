@@ -8,26 +8,49 @@ use crate::geometry::Shape;
 use crate::haptic::TickRecord;
 use crate::math::{Pose, Vec3};
 use crate::record::{Look, Outline, Provenance, RecordError, RecordSummary, Recorder, Timing};
-use crate::shared::{Order, SceneView, StepInput};
-use crate::sim::SimModel;
+use crate::scene::Built;
+use crate::shared::{Order, SceneView, SkinFrame, SkinReader, SkinWriter, StepInput, skins};
+use crate::sim::{Painter, SimData, SimModel};
 use serde_json::json;
 use std::path::Path;
 
 /// Ticks handed over at once.
 const BATCH: usize = 100;
 
+/// Draws bodies that deform in virtual time, where no thread does.
+pub(super) struct Easel {
+    painter: Painter,
+    writer: SkinWriter,
+    reader: SkinReader,
+}
+
+impl Easel {
+    /// For a scene.
+    pub(super) fn new(built: &Built) -> Self {
+        let (writer, reader) = skins(&built.skins);
+        Self { painter: Painter::new(&built.sim), writer, reader }
+    }
+
+    /// The bodies after a step; those of an earlier one when it is too soon for a screen.
+    pub(super) fn paint(&mut self, sim: &SimData) -> &SkinFrame {
+        self.writer.publish(sim.stamp, &sim.path, |skins| self.painter.paint(sim, skins));
+        self.reader.read()
+    }
+}
+
 /// A recording, perhaps.
 pub(super) struct Tape {
     recorder: Option<Recorder>,
     batch: Vec<TickRecord>,
     seen: u64,
+    painted: u64,
     phase: Option<usize>,
 }
 
 impl Tape {
     /// Records nothing.
     pub(super) fn none() -> Self {
-        Self { recorder: None, batch: Vec::new(), seen: 0, phase: None }
+        Self { recorder: None, batch: Vec::new(), seen: 0, painted: 0, phase: None }
     }
 
     /// Records to a file.
@@ -76,6 +99,20 @@ impl Tape {
             self.hand_over();
             self.recorder.iter_mut().for_each(|recorder| recorder.view(view));
         }
+    }
+
+    /// Where the bodies that deform are, when that is new.
+    pub(super) fn skins(&mut self, frame: &SkinFrame) {
+        if self.recorder.is_some() && frame.stamp.sequence != self.painted {
+            self.painted = frame.stamp.sequence;
+            self.hand_over();
+            self.recorder.iter_mut().for_each(|recorder| recorder.skins(frame));
+        }
+    }
+
+    /// True when there is a recording.
+    pub(super) fn is_running(&self) -> bool {
+        self.recorder.is_some()
     }
 
     /// What the operator does, when that is new.

@@ -16,7 +16,7 @@ use crate::haptic::{HaltSwitch, HapticFigures, TickRecord};
 use crate::math::{Rot, Vec3};
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::SystemClock;
-use crate::shared::{Clock as _, MonoNs, SceneView, SkinReader};
+use crate::shared::{Clock as _, MonoNs, SceneView, SkinFrame};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use serde_json::Value as Json;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -48,8 +48,6 @@ pub(super) struct Setting {
     pub(super) portrait: Json,
     /// File being recorded to.
     pub(super) recording: Option<String>,
-    /// Bodies that deform.
-    pub(super) skins: SkinReader,
     /// Ends all force.
     pub(super) halt: HaltSwitch,
 }
@@ -60,6 +58,8 @@ pub(super) struct Frame {
     pub(super) ticks: Vec<TickRecord>,
     /// The scene.
     pub(super) view: SceneView,
+    /// Bodies that deform, when they have moved.
+    pub(super) skin: Option<SkinFrame>,
     /// How the loop keeps time.
     pub(super) figures: HapticFigures,
     /// How the task goes.
@@ -153,6 +153,7 @@ struct Show {
     newest: Option<TickRecord>,
     trail: Trail,
     view: SceneView,
+    skin: SkinFrame,
     figures: HapticFigures,
     task: TaskState,
     ticks: RateMeter,
@@ -171,6 +172,7 @@ impl Show {
             newest: None,
             trail: Trail::default(),
             view: SceneView::empty(),
+            skin: SkinFrame::default(),
             figures: HapticFigures::default(),
             task: TaskState { phase: String::new(), goals_met: 0, goals: 0, success: false, time_s: 0.0 },
             ticks: RateMeter::default(),
@@ -199,7 +201,9 @@ impl Show {
         let now = SystemClock.now();
         self.ticks.read(now, frame.figures.ticks);
         self.steps.read(now, frame.view.stamp.sequence);
-        self.setting.skins.read();
+        if let Some(skin) = frame.skin {
+            self.skin = skin;
+        }
         (self.view, self.figures, self.task) = (frame.view, frame.figures, frame.task);
     }
 
@@ -303,7 +307,7 @@ impl Plant for Show {
 
     fn sight(&self) -> Sight<'_> {
         let force = self.newest.map_or_else(Vec3::zeros, |record| self.setting.turn * record.force.force);
-        Sight { scene: &self.view, force, skin: self.setting.skins.current() }
+        Sight { scene: &self.view, force, skin: &self.skin }
     }
 
     fn trail(&self) -> &Trail {

@@ -12,6 +12,7 @@
 //! reads it; numbers keep their bits either way.
 
 mod capture;
+mod cloud;
 mod device_log;
 mod draw;
 mod json;
@@ -29,6 +30,7 @@ mod tests;
 mod tick;
 
 pub use capture::capture;
+pub use cloud::deal;
 pub use device_log::{DeviceLog, LogError, LogRow};
 pub use draw::{Look, Outline, frame_of};
 pub use reader::{Entry, ReadError, Reader};
@@ -38,7 +40,7 @@ pub use tick::difference;
 use std::path::PathBuf;
 
 /// Room a recording takes for each tick, with everything beside it, bytes; measured, and rounded up.
-pub const BYTES_PER_TICK: u64 = 2100;
+pub const BYTES_PER_TICK: u64 = 3000;
 
 /// Where a recording comes from: everything needed to know what was recorded, and to run it again.
 #[derive(Clone, Debug, Default, PartialEq)]

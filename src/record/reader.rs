@@ -7,7 +7,7 @@
 
 use super::records::{Next, Records};
 use super::sink::{ATTACHMENTS, METADATA, take_facts};
-use super::{Provenance, json, order, tick};
+use super::{Provenance, cloud, json, order, tick};
 use crate::haptic::{TickRecord, Touches};
 use crate::math::Pose;
 use crate::shared::{MonoNs, Order, StepInput};
@@ -36,6 +36,10 @@ pub enum Entry {
     Order(u64, Box<Order>),
     /// Where the tool touches the scene.
     Contacts(MonoNs, Box<Touches>),
+    /// Bodies that deform: the points of all of them, m, each with its stress, Pa.
+    Skins(Vec<[f32; 4]>),
+    /// A needle from its hub to its tip, m.
+    Path(Vec<[f32; 3]>),
     /// Where tool, handle or bodies are, by the names of their frames.
     Places(Vec<(String, Pose)>),
 }
@@ -235,6 +239,8 @@ fn message(topic: &str, data: &[u8]) -> Meaning {
             let read = parsed().and_then(|value| order::read_touches(&value));
             read.map(|(due, touches)| Entry::Contacts(due, Box::new(touches)))
         }
+        "/skin" => parsed().and_then(|value| cloud::read_skins(&value)).map(Entry::Skins),
+        "/path" => parsed().and_then(|value| cloud::read_path(&value)).map(Entry::Path),
         "/tf" => parsed().and_then(|value| places(&value)).map(Entry::Places),
         _ => return Meaning::Nothing,
     };

@@ -5,7 +5,7 @@
 use super::scribe::Scribe;
 use super::{Look, Provenance, RecordError, RecordOptions};
 use crate::haptic::TickRecord;
-use crate::shared::{Order, SceneView, StepInput};
+use crate::shared::{Order, SceneView, SkinFrame, StepInput};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +22,7 @@ const FLUSH: Duration = Duration::from_millis(250);
 enum Item {
     Ticks(Vec<TickRecord>),
     View(Box<SceneView>),
+    Skins(Box<SkinFrame>),
     Event(String),
     Mark(String),
     Steps(Vec<StepInput>),
@@ -37,7 +38,7 @@ impl Item {
             Self::Orders(orders) => orders.len() as u64,
             Self::Event(_) | Self::Mark(_) => 1,
             // The next ones show the same.
-            Self::View(_) => 0,
+            Self::View(_) | Self::Skins(_) => 0,
         }
     }
 }
@@ -150,6 +151,11 @@ impl Recorder {
         self.offer(Item::View(Box::new(*view)));
     }
 
+    /// Records where the bodies that deform are, and the needle; what was recorded before is left out.
+    pub fn skins(&mut self, frame: &SkinFrame) {
+        self.offer(Item::Skins(Box::new(frame.clone())));
+    }
+
     /// Records something that happened, as the text of a JSON object; any other text is kept as text.
     pub fn event(&mut self, json: &str) {
         self.offer(Item::Event(json.into()));
@@ -260,6 +266,7 @@ fn follow(scribe: &mut Scribe, items: &Receiver<Item>, told: &Told) -> Result<()
         match items.recv_deadline(flush_at) {
             Ok(Item::Ticks(ticks)) => ticks.iter().try_for_each(|record| scribe.tick(record))?,
             Ok(Item::View(view)) => scribe.view(&view)?,
+            Ok(Item::Skins(frame)) => scribe.skins(&frame)?,
             Ok(Item::Event(json)) => scribe.event(&json)?,
             Ok(Item::Mark(text)) => scribe.mark(&text)?,
             Ok(Item::Steps(steps)) => steps.iter().try_for_each(|step| scribe.step(step))?,

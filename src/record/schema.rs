@@ -38,11 +38,15 @@ pub(super) enum Topic {
     Order,
     /// Where the tool touches the scene.
     Contacts,
+    /// Bodies that deform.
+    Skin,
+    /// A needle.
+    Path,
 }
 
 impl Topic {
     /// All of them, in the order of their numbers.
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Tick,
         Self::Transforms,
         Self::Scene,
@@ -56,6 +60,8 @@ impl Topic {
         Self::Step,
         Self::Order,
         Self::Contacts,
+        Self::Skin,
+        Self::Path,
     ];
 
     /// Its address in the file.
@@ -74,6 +80,8 @@ impl Topic {
             Self::Step => "/step",
             Self::Order => "/order",
             Self::Contacts => "/contacts",
+            Self::Skin => "/skin",
+            Self::Path => "/path",
         }
     }
 
@@ -92,6 +100,7 @@ impl Topic {
             Self::Step => "hapticd.Step",
             Self::Order => "hapticd.Order",
             Self::Contacts => "hapticd.Contacts",
+            Self::Skin | Self::Path => "foxglove.PointCloud",
         }
     }
 
@@ -125,6 +134,7 @@ impl Topic {
                 let contact = object(&[("point", vector()), ("force", vector())]);
                 object(&[("due_ns", whole()), ("contacts", list(contact))])
             }
+            Self::Skin | Self::Path => cloud(),
         };
         schema.to_string()
     }
@@ -225,6 +235,18 @@ fn entity() -> Value {
         ("triangles", nothing()),
         ("texts", nothing()),
         ("models", nothing()),
+    ])
+}
+
+fn cloud() -> Value {
+    let field = object(&[("name", text()), ("offset", whole()), ("type", whole())]);
+    object(&[
+        ("timestamp", time()),
+        ("frame_id", text()),
+        ("pose", pose()),
+        ("point_stride", whole()),
+        ("fields", list(field)),
+        ("data", json!({ "type": "string", "contentEncoding": "base64" })),
     ])
 }
 

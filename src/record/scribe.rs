@@ -7,15 +7,16 @@ use super::json::Json;
 use super::place;
 use super::schema::Topic;
 use super::sink::Sink;
-use super::{Look, Provenance, RecordError, RecordLimits, RecordOptions, order, tick};
+use super::{Look, Provenance, RecordError, RecordLimits, RecordOptions, cloud, order, tick};
 use crate::haptic::TickRecord;
 use crate::shared::lifecycle::State;
-use crate::shared::{Faults, MonoNs, Order, SceneView, StepInput};
+use crate::shared::{Faults, MonoNs, Order, SceneView, SkinFrame, StepInput};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
-/// Time between two drawings of tool, handle and force, ns: 30 a second are fluent to the eye.
-const DRAW_NS: u64 = 33_333_333;
+/// Least time between two drawings of tool, handle, force and bodies, ns: 30 a second are fluent to the eye, and every second step of
+/// a simulation at 60 Hz counts as that.
+const DRAW_NS: u64 = 32_333_333;
 /// A fault that was away for this long begins anew, ns; one that flickers is told once.
 const FAULT_AWAY_NS: u64 = 100_000_000;
 
@@ -52,6 +53,8 @@ pub(super) struct Scribe {
     viewed: Option<MonoNs>,
     /// The tool touched something in the last tick.
     touched: bool,
+    /// Step of the last frame of the skins, and whether it had a path.
+    skinned: (u64, bool),
     state: Option<State>,
     fault_seen: [Option<MonoNs>; Faults::ALL.len()],
 }
@@ -95,6 +98,7 @@ impl Scribe {
             drawn: None,
             viewed: None,
             touched: false,
+            skinned: (0, false),
             state: None,
             fault_seen: [None; Faults::ALL.len()],
         };
@@ -227,6 +231,25 @@ impl Scribe {
         let now = self.now_ns();
         if draw::bodies(view, &self.looks, now, &mut self.json).is_some() {
             self.put(Topic::Transforms, now)?;
+        }
+        Ok(())
+    }
+
+    /// Where the bodies that deform are, and the needle, when that is new; that there is no needle is told once.
+    pub(super) fn skins(&mut self, frame: &SkinFrame) -> Result<(), RecordError> {
+        let (seen, had_path) = self.skinned;
+        if frame.stamp.sequence == seen {
+            return Ok(());
+        }
+        self.skinned = (frame.stamp.sequence, !frame.path.is_empty());
+        let now = self.now_ns();
+        if !frame.skins.is_empty() {
+            cloud::write_skins(frame, now, &mut self.json);
+            self.put(Topic::Skin, now)?;
+        }
+        if had_path || !frame.path.is_empty() {
+            cloud::write_path(frame, now, &mut self.json);
+            self.put(Topic::Path, now)?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::device::HandForce;
 use crate::haptic::{Account, TickRecord, Touch, Touches};
 use crate::math::{Pose, Random, Rot, Vec3};
 use crate::shared::lifecycle::{Event, State};
-use crate::shared::{Change, Faults, MonoNs, Order, Parameter, Parameters, SceneView, StepInput};
+use crate::shared::{Change, Faults, MonoNs, Order, Parameter, Parameters, SceneView, Skin, SkinFrame, StepInput};
 use std::fs;
 use std::path::Path;
 
@@ -161,7 +161,7 @@ fn read(path: &Path) -> Result<Found, ReadError> {
                 assert_eq!(tick.due, due);
                 tick.touches = *touches;
             }
-            Entry::Step(_) | Entry::Order(..) | Entry::Places(_) => {}
+            Entry::Step(_) | Entry::Order(..) | Entry::Places(_) | Entry::Skins(_) | Entry::Path(_) => {}
         }
     }
     let cut_short = reader.cut_short().is_some();
@@ -404,6 +404,10 @@ fn every_message_is_as_its_schema_says() {
     odd[4].residual = f64::INFINITY;
     odd.iter().try_for_each(|tick| scribe.tick(tick)).expect("it is written");
     scribe.view(&view).expect("it is written");
+    let mut frame =
+        SkinFrame { skins: vec![Skin { points: vec![[1.0; 3]], stress_pa: vec![2.0] }], ..SkinFrame::default() };
+    (frame.stamp.sequence, frame.path) = (1, vec![[0.5; 3]; 3]);
+    scribe.skins(&frame).expect("it is written");
     scribe.event("{}").expect("it is written");
     let step = StepInput { sequence: 7, began: MonoNs(5), tool: 3, second_tool: 0, materials: 1 };
     scribe.step(&step).expect("it is written");

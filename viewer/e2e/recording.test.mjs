@@ -25,10 +25,10 @@ const NAME = "every message is what its schema says, and theirs are as they defi
 
 test(NAME, { skip: !isBuilt }, async (context) => {
   const place = mkdtempSync(join(tmpdir(), "hapticd-mcap-"));
-  const path = join(place, "box.mcap");
+  const path = join(place, "needle.mcap");
   try {
     try {
-      execFileSync(program, ["demo", "box_on_table", "--lockstep", "--json", "--seconds", "3", "--record", path]);
+      execFileSync(program, ["demo", "needle_phantom", "--lockstep", "--json", "--seconds", "3", "--record", path]);
     } catch (problem) {
       assert.equal(problem.status, 1, "three seconds are too short for the task, and nothing worse happens");
     }
@@ -58,7 +58,7 @@ test(NAME, { skip: !isBuilt }, async (context) => {
     await file.close();
     context.diagnostic(JSON.stringify(counts));
     assert.ok(counts["/tick"] >= 3000, `${counts["/tick"]} ticks`);
-    for (const topic of ["/tf", "/scene", "/forces", "/handle", "/log"]) assert.ok(counts[topic] > 0, topic);
+    for (const topic of ["/tf", "/scene", "/forces", "/handle", "/log", "/contacts", "/skin", "/path"]) assert.ok(counts[topic] > 0, topic);
   } finally {
     rmSync(place, { recursive: true, force: true });
   }

@@ -9,7 +9,7 @@ use crate::daemon::tape;
 use crate::files::config::{Config, Recordings};
 use crate::haptic::TickRecord;
 use crate::record::{Provenance, RecordError, RecordFigures, RecordLimits, RecordOptions, Recorder, Timing};
-use crate::shared::{Order, SceneView, StepInput};
+use crate::shared::{Order, SceneView, SkinFrame, StepInput};
 use crate::sim::MaterialOrder;
 use serde_json::json;
 use std::path::Path;
@@ -50,6 +50,7 @@ pub(super) struct Recording {
     pub(super) is_opening: bool,
     batch: Vec<TickRecord>,
     seen: u64,
+    painted: u64,
     /// Of the recordings that have ended.
     bytes: u64,
     lost: u64,
@@ -89,6 +90,14 @@ impl Recording {
         if view.stamp.sequence != self.seen {
             self.seen = view.stamp.sequence;
             self.recorder.iter_mut().for_each(|recorder| recorder.view(view));
+        }
+    }
+
+    /// Where the bodies that deform are, when that is new.
+    pub(super) fn skins(&mut self, frame: &SkinFrame) {
+        if self.recorder.is_some() && frame.stamp.sequence != self.painted {
+            self.painted = frame.stamp.sequence;
+            self.recorder.iter_mut().for_each(|recorder| recorder.skins(frame));
         }
     }
 

@@ -241,6 +241,7 @@ impl Supervisor {
             self.newest = Some(*record);
         }
         self.recording.ticks(&batch, &view);
+        self.recording.skins(self.rig.skins.current());
         self.recording.steps(self.rig.steps.drain());
         batch.clear();
         self.batch = batch;

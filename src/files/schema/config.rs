@@ -125,7 +125,7 @@ static VIEWER: Keys = Keys {
 
 static RECORDINGS: Keys = Keys {
     heading: "[recordings]",
-    about: "How much room recordings of the service may take. At 1 kHz one grows by 1.6 to 2 MB a second.",
+    about: "How much room recordings of the service may take. At 1 kHz one grows by 1.6 to 3 MB a second.",
     keys: &[
         Key::new(
             "file_mb",

@@ -3,6 +3,8 @@
 //! Thread: cold.
 
 use super::TetMeshError;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 
 /// How the numbers of a file are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,42 +139,21 @@ impl<'a> Cursor<'a> {
     }
 }
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 /// Bytes as base64 with padding.
 pub(super) fn to_base64(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0_u32, |word, b| word << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
-        for k in 0..4 {
-            let letter = ALPHABET[(word >> (18 - 6 * k) & 63) as usize];
-            text.push(if k <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
+    BASE64_STANDARD.encode(bytes)
 }
 
 /// Bytes of base64; blanks are passed over, padding may come in the middle where two pieces were joined. None for
 /// anything else.
 pub(super) fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
-    let (mut bytes, mut word, mut digits, mut padding) = (Vec::new(), 0_u32, 0, 0);
-    for letter in text.iter().filter(|b| !b.is_ascii_whitespace()) {
-        let digit = match letter {
-            b'=' => {
-                padding += 1;
-                0
-            }
-            _ if padding > 0 => return None,
-            _ => ALPHABET.iter().position(|a| a == letter)? as u32,
-        };
-        word = word << 6 | digit;
-        digits += 1;
-        if digits == 4 {
-            bytes.extend_from_slice(&word.to_be_bytes()[1..4 - padding.min(2)]);
-            (word, digits, padding) = (0, 0, 0);
-        }
+    let letters: Vec<u8> = text.iter().copied().filter(|letter| !letter.is_ascii_whitespace()).collect();
+    let mut bytes = Vec::with_capacity(letters.len() / 4 * 3);
+    // A piece ends with its padding.
+    for piece in letters.chunk_by(|letter, next| *letter != b'=' || *next == b'=') {
+        BASE64_STANDARD.decode_vec(piece, &mut bytes).ok()?;
     }
-    (digits == 0).then_some(bytes)
+    Some(bytes)
 }
 
 #[cfg(test)]

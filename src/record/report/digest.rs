@@ -234,7 +234,12 @@ impl Digest {
                     _ => {}
                 }
             }
-            Entry::Step(_) | Entry::Order(..) | Entry::Contacts(..) | Entry::Places(_) => {}
+            Entry::Step(_)
+            | Entry::Order(..)
+            | Entry::Contacts(..)
+            | Entry::Places(_)
+            | Entry::Skins(_)
+            | Entry::Path(_) => {}
         }
     }
 
