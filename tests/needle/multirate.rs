@@ -1,35 +1,20 @@
 //! The needle at the haptic rate: ticks of 1 kHz over a simulation of 30 Hz, beside the same scene simulated at 1 kHz.
 
 use crate::common::{device, model};
+use crate::rates::{Rates, body, scene, tool};
 use hapticd::bench::needle_rig::{LENGTH_M, Phantom};
-use hapticd::device::HandSample;
 use hapticd::geometry::{Cuboid, Shape};
-use hapticd::haptic::{HapticModel, HapticState, tick};
 use hapticd::math::{Pose, Vec3};
-use hapticd::mechanism::MechanismSnapshot;
-use hapticd::mechanism::solver::Settings;
-use hapticd::shared::lifecycle::Event;
-use hapticd::shared::{ManualClock, MonoNs, NS_PER_S, Order, Stamp, Tick};
-use hapticd::sim::{BodyModel, Material, Motion, SimData, SimModel, ToolBody, empty_snapshot, step};
+use hapticd::sim::{Motion, SimModel};
 use std::sync::Arc;
 
-const PERIOD_NS: u64 = 1_000_000;
-const ORIGIN: MonoNs = MonoNs(1_000_000_000);
 /// Where the tip is over the block at the start, m.
 const OVER_M: f64 = 2e-3;
 
 /// Phantom, needle, haptic tick and a handle that goes where it is told.
 pub(crate) struct Rig {
-    haptic: HapticModel,
-    state: HapticState,
-    model: SimModel,
-    pub sim: SimData,
-    snapshot: Box<MechanismSnapshot>,
-    clock: ManualClock,
-    index: u64,
-    steps: u64,
-    /// Ticks in which no step is made.
-    pub stalled: std::ops::Range<u64>,
+    pub rates: Rates,
+    pub limit_n: f64,
 }
 
 /// What one tick gave.
@@ -52,86 +37,29 @@ pub(crate) struct Beat {
 
 impl Rig {
     pub(crate) fn new(phantom: &Phantom, rate_hz: f64) -> Self {
-        let spec = device(1000.0);
-        let mut haptic = model(&spec);
+        let mut haptic = model(&device(1000.0));
         haptic.tool.start = Pose::translation(0.0, 0.0, LENGTH_M + OVER_M);
         haptic.mapping.pose_world_device.translation.vector = Vec3::z() * (LENGTH_M + OVER_M);
-        let tissue = BodyModel {
-            name: "gel".into(),
-            shape: Shape::Cuboid(Cuboid { half: Vec3::repeat(0.04) }),
-            field: None,
-            pose_body_shape: Pose::identity(),
-            motion: Motion::Tissue(Arc::new(phantom.tissue().expect("sound"))),
-            material: 0,
-            start: phantom.place(),
-        };
+        let block = |half: f64| Shape::Cuboid(Cuboid { half: Vec3::repeat(half) });
+        let tissue = Motion::Tissue(Arc::new(phantom.tissue().expect("sound")));
+        let bodies = vec![body("gel", block(0.04), tissue, phantom.place())];
         let model = SimModel {
-            bodies: vec![tissue],
-            tools: vec![ToolBody {
-                shape: Shape::Cuboid(Cuboid { half: Vec3::repeat(0.005) }),
-                field: None,
-                pose_tool_shape: Pose::identity(),
-                inertia: haptic.tool.inertia,
-                material: 0,
-                rotation_locked: true,
-                start: haptic.tool.start,
-            }],
             needle: Some(Arc::new(phantom.needle())),
-            materials: vec![Material { name: "steel".into(), friction: 0.1, restitution: 0.0 }],
             gravity: Vec3::zeros(),
-            rate_hz,
-            margin_m: 0.02,
-            travel_m: 0.02,
-            collision_thread: false,
-            reduction: Default::default(),
-            solver: Settings::default(),
+            ..scene(rate_hz, bodies, vec![tool(&haptic, block(0.005))], 0.1)
         };
-        let mut state = HapticState::new(&haptic, &spec);
-        state.order(Order::of(1, Event::Enable));
-        Self {
-            state,
-            haptic,
-            sim: SimData::new(&model).expect("sound"),
-            model,
-            snapshot: empty_snapshot(),
-            clock: ManualClock::at(ORIGIN),
-            index: 0,
-            steps: 0,
-            stalled: 0..0,
-        }
-    }
-
-    pub(crate) fn limit_n(&self) -> f64 {
-        self.haptic.limits.force.linear
+        Self { limit_n: haptic.limits.force.linear, rates: Rates::new(vec![haptic], model) }
     }
 
     /// One tick with the handle moved by `way` from where it began.
     pub(crate) fn beat(&mut self, way: Vec3) -> Beat {
-        let now = ORIGIN.plus(self.index * PERIOD_NS);
-        self.clock.set(now);
-        let due = ORIGIN.plus((self.steps as f64 * self.model.step_s() * NS_PER_S as f64).round() as u64);
-        let fresh = now >= due && !self.stalled.contains(&self.index);
-        if fresh {
-            self.sim.next_ends_at(&self.model, now);
-            step(&self.model, &mut self.sim, &[*self.state.tool()], &mut [&mut *self.snapshot]);
-            self.steps = ((self.index as f64 * 1e-3) / self.model.step_s()).floor() as u64 + 1;
-        }
-        self.index += 1;
-        let mut now_tick = Tick::begin(self.index, now, 1e-3, u64::MAX / 2, &self.clock);
-        let sample = HandSample {
-            stamp: Stamp { sequence: self.index, at: now },
-            pose_device_handle: Pose::translation(way.x, way.y, way.z),
-            buttons: 0,
-            homed: true,
-        };
-        let sent = tick(&self.haptic, &mut self.state, Some(sample), &self.snapshot, &mut now_tick);
-        let record = self.state.record();
-        let needle = self.sim.view.needle.unwrap_or_default();
+        let [record] = self.rates.beat([way]);
+        let needle = self.rates.sim.view.needle.unwrap_or_default();
         Beat {
             wanted: record.wanted.force,
-            sent: sent.get().force,
+            sent: record.force.force,
             simulated: needle.force,
-            fresh,
+            fresh: self.rates.fresh,
             reserve_j: record.account.balance_min_j,
             punctures: needle.punctures,
             tip_n: needle.tip_n,
@@ -154,7 +82,7 @@ fn run(rate_hz: f64) -> (Vec<Beat>, f64) {
     let phantom = Phantom { cells: [3, 3, 3], ..Phantom::default() };
     let mut rig = Rig::new(&phantom, rate_hz);
     let beats = profile().into_iter().map(|way| rig.beat(way)).collect();
-    (beats, rig.limit_n())
+    (beats, rig.limit_n)
 }
 
 fn rms(values: impl Iterator<Item = f64>) -> f64 {
