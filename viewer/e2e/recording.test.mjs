@@ -58,7 +58,9 @@ test(NAME, { skip: !isBuilt }, async (context) => {
     await file.close();
     context.diagnostic(JSON.stringify(counts));
     assert.ok(counts["/tick"] >= 3000, `${counts["/tick"]} ticks`);
-    for (const topic of ["/tf", "/scene", "/forces", "/handle", "/log", "/contacts", "/skin", "/path"]) assert.ok(counts[topic] > 0, topic);
+    for (const topic of ["/tf", "/scene", "/forces", "/handle", "/log", "/contacts", "/skin", "/path"]) {
+      assert.ok(counts[topic] > 0, topic);
+    }
   } finally {
     rmSync(place, { recursive: true, force: true });
   }

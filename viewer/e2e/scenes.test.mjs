@@ -156,7 +156,7 @@ async function pictures(page, scene, skins) {
   await page.setViewportSize({ width: 1400, height: 850 });
 }
 
-/** The service, or nothing for a scene that it does not serve: one for two hands, or for more buttons than its device has. */
+/** The service, or nothing for a scene it does not serve: for two hands, or for more buttons than its device has. */
 async function serve(scene) {
   try {
     return await service(scene);
