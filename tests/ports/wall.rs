@@ -9,6 +9,7 @@ use hapticd::device::port::Port;
 use hapticd::device::port::pipe::{PipePort, pipe};
 use hapticd::device::wire::{ByteEnd, MESSAGE_MAX};
 use hapticd::device::{Device, DeviceFault, DeviceSpec, HandForce, HandSample, Operator, SafeForce};
+use hapticd::haptic::Trip;
 use hapticd::math::{Pose, Rot, Vec3};
 use hapticd::scene::{self, Built, Observation};
 use hapticd::shared::{MonoNs, Tick};
@@ -151,6 +152,11 @@ fn at_the_wall(file: &str, stiffness: f64) -> (Lockstep<Desk>, Built) {
         go(&mut rig, rest, 1, 600);
     }
     assert_eq!(rig.first.device.driver.state(), DriverState::Ready, "{file}");
+    // A service may take longer to say its first word than the loop waits for a device; that is told and seen to.
+    if rig.first.haptic.record().cause == Some(Trip::DeviceLost) {
+        assert_eq!(file, "inverse3", "lost on the way");
+        rig.first.desk.acknowledge();
+    }
     go(&mut rig, free, 3000, 500);
     for _ in 0..100 {
         rig.beat();
@@ -196,6 +202,7 @@ fn a_wall_is_as_stiff_in_the_hand_as_it_was_set() {
         ("woodenhaptics", 1000.0),
         ("haply-2dof", 500.0),
         ("hapkit", 500.0),
+        ("inverse3", 800.0),
     ] {
         let felt = felt_stiffness(file, stiffness);
         assert!((felt / stiffness - 1.0).abs() <= 0.02, "{file}: {felt} N/m of {stiffness}");
@@ -245,9 +252,13 @@ fn does_the_task(file: &str, stiffness: f64) {
 
 #[test]
 fn the_task_of_the_wall_is_done_on_every_device_that_can_reach_it() {
-    for (file, stiffness) in
-        [("novint-falcon", 800.0), ("polhem", 1000.0), ("vintage", 600.0), ("woodenhaptics", 600.0)]
-    {
+    for (file, stiffness) in [
+        ("novint-falcon", 800.0),
+        ("polhem", 1000.0),
+        ("vintage", 600.0),
+        ("woodenhaptics", 600.0),
+        ("inverse3", 600.0),
+    ] {
         does_the_task(file, stiffness);
     }
 }
