@@ -5,7 +5,7 @@
 use super::Failure;
 use super::calibrate::keeping;
 use super::run::state_dir;
-use crate::device::driver::{DriverEventKind, DriverState, HomingGuide};
+use crate::device::driver::{DriverEventKind, DriverState, HomingGuide, catalogue};
 use crate::device::operator::OperatorReport;
 use crate::device::port::{Link, LinkNews, LinkState, LinkStatus, find, probe, reach};
 use crate::device::{Device, DeviceSpec};
@@ -248,6 +248,9 @@ impl Homing<'_> {
             std::thread::sleep(LOOK);
         }
         say("homing   done");
+        if !catalogue::gives_force(&spec.driver) {
+            say("force    none: this device steers a scene, which is seen and not felt");
+        }
         let device = Box::new(link.attach(spec.clone()));
         Ok((device, Hands::Person(Box::new(link))))
     }
@@ -269,9 +272,9 @@ fn hint(news: &LinkNews) -> Option<String> {
         LinkNews::NotOpened(why) => Some(format!("port     {why}")),
         LinkNews::Unguarded => Some("port     the device's guardian is gone; both are started again".into()),
         LinkNews::Silenced => Some("port     the guardian put the device to zero force".into()),
-        LinkNews::Driver(DriverEventKind::ForeignFirmware) => {
-            Some(format!("port     {}", DriverEventKind::ForeignFirmware.text()))
-        }
+        LinkNews::Driver(
+            kind @ (DriverEventKind::StartFailed | DriverEventKind::ForeignFirmware | DriverEventKind::TooSlow),
+        ) => Some(format!("port     {}", kind.text())),
         LinkNews::Opened(_) | LinkNews::Driver(_) => None,
     }
 }
