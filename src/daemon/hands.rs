@@ -23,8 +23,10 @@ use std::time::Duration;
 
 /// How often a device is looked at while it is homed.
 const LOOK: Duration = Duration::from_millis(10);
-/// The scene begins when the handle has been this near to its beginning, m, for so many ticks.
-const NEAR: (f64, u32) = (0.02, 300);
+/// The scene begins when the handle has been this near to its beginning, m.
+pub(super) const NEAR_M: f64 = 0.02;
+/// For so many ticks.
+const NEAR_TICKS: u32 = 300;
 /// How often a fault before the beginning is acknowledged, in ticks.
 const ACKNOWLEDGE: u64 = 100;
 /// How often the way there is told, in ticks.
@@ -108,7 +110,7 @@ impl Beginning {
             let Some(start) = self.start else { break };
             let way = start - record.pose_device_handle.translation.vector;
             let rests = record.homed && record.state == State::Disabled;
-            self.near = if rests && way.norm() < NEAR.0 { self.near + 1 } else { 0 };
+            self.near = if rests && way.norm() < NEAR_M { self.near + 1 } else { 0 };
             // Locking memory at the start of the loop can keep the device waiting; before forces that is no one's loss.
             if record.state == State::Fault
                 && record.cause != Some(Trip::Halt)
@@ -116,7 +118,7 @@ impl Beginning {
             {
                 desk.acknowledge();
             }
-            if self.near >= NEAR.1 {
+            if self.near >= NEAR_TICKS {
                 self.start = None;
             } else if self.near == 0 && self.ticks.is_multiple_of(TELL) {
                 let [towards, right, up] = [way.x, way.y, way.z].map(|part| part * 100.0);

@@ -45,6 +45,16 @@ pub fn gives_force(word: &str) -> bool {
     !INPUTS.contains(&word)
 }
 
+/// Where the handle of this word's device can go, by axes of its base frame and in words; `None` for everywhere.
+#[must_use]
+pub fn confined(word: &str) -> Option<([bool; 3], &'static str)> {
+    match word {
+        "hapkit" | HAPKIT_TEXT => Some(([false, true, false], "left and right")),
+        "haply-2dof" => Some(([true, true, false], "in a level plane")),
+        _ => None,
+    }
+}
+
 /// A driver that can go to its I/O thread.
 #[expect(clippy::disallowed_types, reason = "made before the first tick")]
 pub type AnyDriver = Box<dyn Driver + Send>;

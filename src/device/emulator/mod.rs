@@ -46,6 +46,8 @@ const STEP_NS: u64 = 50_000;
 const STEPS_MAX: u64 = 20_000;
 /// Step of the numerical derivative, rad.
 const DERIVATIVE_STEP: f64 = 1e-4;
+/// The joints may move so far before the weight, which changes slowly, is worked out anew, rad.
+const WEIGHT_STEP: f64 = 1e-3;
 
 /// What firmware can sense.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,6 +122,11 @@ pub trait Emulated: ByteEnd {
     /// The force of the motors at the handle, N, in the device's base frame.
     fn force(&self) -> Vec3;
 
+    /// What a hand feels of it: the force of the motors that does not carry the device itself.
+    fn felt(&self) -> Vec3 {
+        self.force()
+    }
+
     /// The force that the newest command is where the device last said it was: what the host asked for, however far the handle
     /// has moved since.
     fn asked(&self) -> Vec3;
@@ -145,8 +152,11 @@ pub struct Emulator<F, K, const N: usize> {
     /// The force asked for, and the joints that the host was told last.
     asked: Vec3,
     told: Joints<N>,
-    /// The derivatives of place and of potential energy, and the joints they were taken at.
-    slopes: Option<(Jacobian<N>, Joints<N>, Joints<N>)>,
+    /// The derivative of the place, and the joints it was taken at.
+    jacobian: Option<(Jacobian<N>, Joints<N>)>,
+    /// That of the potential energy, likewise; and the force that carries it.
+    weight: Option<(Joints<N>, Joints<N>)>,
+    load: Vec3,
     now: Option<MonoNs>,
     outbox: Outbox,
 }
@@ -174,7 +184,9 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
             senses,
             force: Vec3::zeros(),
             asked: Vec3::zeros(),
-            slopes: None,
+            jacobian: None,
+            weight: None,
+            load: Vec3::zeros(),
             now: None,
             outbox: Outbox::default(),
         })
@@ -231,26 +243,28 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
         &mut self.firmware
     }
 
-    /// The derivatives of place and of potential energy where the handle is.
-    fn slopes(&mut self) -> Option<(Jacobian<N>, Joints<N>)> {
-        let joints = self.senses.joints;
-        let near = |at: &Joints<N>| (at - joints).norm() < DERIVATIVE_STEP;
-        if !self.slopes.is_some_and(|(.., at)| near(&at)) {
-            let weight = if self.links == Links::default() { Joints::zeros() } else { self.energy_slope(&joints)? };
-            self.slopes = Some((self.derivative(&joints)?, weight, joints));
-        }
-        self.slopes.map(|(jacobian, weight, _)| (jacobian, weight))
-    }
-
     /// Force of these torques where the handle is, by virtual work on the mechanism itself.
     fn force_of(&mut self, torques: &Joints<N>) -> Option<Vec3> {
-        force_of_torques(&self.slopes()?.0, torques)
+        let joints = self.senses.joints;
+        let near = |at: &Joints<N>| (at - joints).norm() < DERIVATIVE_STEP;
+        if !self.jacobian.is_some_and(|(_, at)| near(&at)) {
+            self.jacobian = Some((self.derivative(&joints)?, joints));
+        }
+        force_of_torques(&self.jacobian?.0, torques)
     }
 
     /// Force that carries the moving parts where the handle is, likewise.
     fn load(&mut self) -> Option<Vec3> {
-        let (jacobian, weight) = self.slopes()?;
-        force_of_torques(&jacobian, &weight)
+        if self.links == Links::default() {
+            return None;
+        }
+        let joints = self.senses.joints;
+        let near = |at: &Joints<N>| (at - joints).norm() < WEIGHT_STEP;
+        if !self.weight.is_some_and(|(_, at)| near(&at)) {
+            self.weight = Some((self.energy_slope(&joints)?, joints));
+        }
+        let (torques, _) = self.weight?;
+        self.force_of(&torques)
     }
 
     fn energy_slope(&self, joints: &Joints<N>) -> Option<Joints<N>> {
@@ -294,8 +308,8 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
             let at = MonoNs(last.0 + now.since(last) * index / steps);
             let torques = self.firmware.torques(at);
             self.force = self.force_of(&torques).unwrap_or_default();
-            let load = self.load().unwrap_or_default();
-            self.step(&(self.force - load), step_s);
+            self.load = self.load().unwrap_or_default();
+            self.step(&(self.force - self.load), step_s);
         }
         self.now = Some(now);
     }
@@ -367,6 +381,10 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulated for Emulator<F, 
 
     fn force(&self) -> Vec3 {
         Self::force(self)
+    }
+
+    fn felt(&self) -> Vec3 {
+        self.mount.direction_to_device(&(self.force - self.load))
     }
 
     fn asked(&self) -> Vec3 {
