@@ -57,10 +57,8 @@ impl Kinematics<2> for TwoLinks {
         Some(Jacobian::<2>::new(-at.y, -y, at.x, x, 0.0, 0.0))
     }
 
-    // It lies on the desk.
-    fn weight(&self, _joints: &Joints<2>) -> Joints<2> {
-        Joints::zeros()
-    }
+    // It lies on the desk, so that nothing weighs on the hand. An arm that stands up says so with `potential`, from where the
+    // centres of its links are, and with `weight`, its derivative by hand.
 }
 
 // ── 2. The codec ────────────────────────────────────────────────────────────────────────────────────────────────────────

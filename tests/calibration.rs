@@ -4,8 +4,8 @@
 mod wired;
 
 use hapticd::device::driver::Trim;
-use hapticd::device::driver::catalogue::{DRIVERS, INVERSE3, trimmed_driver};
-use hapticd::device::{HandForce, HandMotion, HandSample, Limiter, SafeForce};
+use hapticd::device::driver::catalogue::{DRIVERS, INVERSE3, Unit, known_links, links, unit_driver};
+use hapticd::device::{HandForce, HandMotion, HandSample, Limiter, Links, SafeForce};
 use hapticd::math::Vec3;
 use hapticd::shared::Faults;
 use std::process::Command;
@@ -16,7 +16,7 @@ const MS: u64 = 1_000_000;
 /// What a driver that is trimmed so gives at the handle when it is told to give 1 N, and where it says the handle is.
 fn told_one_newton(word: &'static str, trim: &Trim) -> (f64, HandSample) {
     let mut booth = Booth::new(word);
-    booth.wired().driver = trimmed_driver(word, None, trim).expect("a driver");
+    booth.wired().driver = unit_driver(word, None, &Unit { trim: *trim, links: None }).expect("a driver");
     booth.home();
     let wired = booth.wired();
     let wanted = HandForce { force: towards_wall(word) * -1.0, torque: Vec3::zeros() };
@@ -51,6 +51,26 @@ fn a_stronger_unit_is_told_less_and_a_turned_encoder_is_put_right() {
         let way = moved.pose_device_handle.translation.vector - at.pose_device_handle.translation.vector;
         println!("{word}: 20 mrad of the first encoder are {:.2} mm at the handle", way.norm() * 1e3);
         assert!(way.norm() > 5e-5 && way.norm() < 0.01, "{word}: {way}");
+    }
+}
+
+#[test]
+fn shipped_files_state_the_masses_that_the_drivers_know_and_others_are_heeded() {
+    for word in DRIVERS {
+        let spec = wired::spec(word);
+        let known = (!links(word).is_empty()).then(|| known_links(word));
+        assert_eq!(spec.mechanics.links, known, "{word}");
+        let Some(known) = known else { continue };
+        // Twice the mass is twice the weight, where the handle is.
+        let weight = |links: Option<Links>| {
+            let mut booth = Booth::new(word);
+            booth.wired().driver = unit_driver(word, None, &Unit { trim: Trim::default(), links }).expect("a driver");
+            booth.home();
+            booth.wired().driver.weight().force
+        };
+        let twice = Links { mass_kg: known.mass_kg.map(|mass| 2.0 * mass), ..known };
+        let (once, twice) = (weight(None), weight(Some(twice)));
+        assert!(once.z > 0.3 && (twice - once * 2.0).norm() < 0.01 * once.norm(), "{word}: {once} {twice}");
     }
 }
 

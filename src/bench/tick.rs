@@ -133,6 +133,7 @@ pub fn plate_device(rate_hz: f64) -> DeviceSpec {
             friction: part(0.1, 2e-3),
             quantum: part(1e-5, 5e-5),
             latency_ticks: 0,
+            links: None,
         },
         connection: Connection::default(),
     }

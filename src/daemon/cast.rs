@@ -2,14 +2,15 @@
 //!
 //! Thread: main.
 
-use super::hands::{Beginning, Choice, Hands, Homing};
+use super::hands::{Beginning, Choice, Hands, Homing, NEAR_M};
 use super::{Failure, warn};
+use crate::device::driver::catalogue;
 use crate::device::operator::{OperatorReport, Progress, Script, Skill};
 use crate::device::port::{LinkStatus, reach};
 use crate::device::{Device, DeviceSpec, Operator, SimulatedDevice};
 use crate::haptic::thread::{HapticFigures, HapticSetup, HapticThread};
 use crate::haptic::{Desk, HapticModel, TickRecord, Trip, orders};
-use crate::math::{Mapping, Pose};
+use crate::math::{Mapping, Pose, Vec3};
 use crate::mechanism::MechanismSnapshot;
 use crate::record::{Provenance, Timing};
 use crate::scene::{self, Built};
@@ -139,6 +140,21 @@ impl Player {
         }
     }
 
+    /// Whether the handle can be brought to where the scene begins at all.
+    fn can_begin(&self) -> Result<(), Failure> {
+        let Some((free, ways)) = catalogue::confined(&self.device.driver) else { return Ok(()) };
+        let start = self.handle_start.translation.vector;
+        let aside = Vec3::from_fn(|axis, _| if free[axis] { 0.0 } else { start[axis] });
+        if aside.norm() < NEAR_M {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "the handle of {} moves only {ways} and cannot come to where the scene begins: turn the scene with `pose` in its \
+             [mapping], as examples/hapkit_wall.toml does",
+            self.device.model
+        )))
+    }
+
     /// The device for the haptic thread, and whose hands hold it; a real one is homed first.
     fn device_and_hands(
         &self,
@@ -147,6 +163,7 @@ impl Player {
         say: &mut dyn FnMut(&str),
     ) -> Result<(Box<dyn Device>, Hands), Failure> {
         if self.is_real() {
+            self.can_begin()?;
             // Below the haptic thread: what it waits for has been asked for by then.
             let rights = RealtimeRequest {
                 priority: way.realtime.priority.saturating_sub(1),

@@ -5,7 +5,7 @@
 use super::Failure;
 use super::calibrate::keeping;
 use super::run::state_dir;
-use crate::device::driver::{DriverEventKind, DriverState, HomingGuide};
+use crate::device::driver::{DriverEventKind, DriverState, HomingGuide, catalogue};
 use crate::device::operator::OperatorReport;
 use crate::device::port::{Link, LinkNews, LinkState, LinkStatus, find, probe, reach};
 use crate::device::{Device, DeviceSpec};
@@ -23,8 +23,10 @@ use std::time::Duration;
 
 /// How often a device is looked at while it is homed.
 const LOOK: Duration = Duration::from_millis(10);
-/// The scene begins when the handle has been this near to its beginning, m, for so many ticks.
-const NEAR: (f64, u32) = (0.02, 300);
+/// The scene begins when the handle has been this near to its beginning, m.
+pub(super) const NEAR_M: f64 = 0.02;
+/// For so many ticks.
+const NEAR_TICKS: u32 = 300;
 /// How often a fault before the beginning is acknowledged, in ticks.
 const ACKNOWLEDGE: u64 = 100;
 /// How often the way there is told, in ticks.
@@ -108,7 +110,7 @@ impl Beginning {
             let Some(start) = self.start else { break };
             let way = start - record.pose_device_handle.translation.vector;
             let rests = record.homed && record.state == State::Disabled;
-            self.near = if rests && way.norm() < NEAR.0 { self.near + 1 } else { 0 };
+            self.near = if rests && way.norm() < NEAR_M { self.near + 1 } else { 0 };
             // Locking memory at the start of the loop can keep the device waiting; before forces that is no one's loss.
             if record.state == State::Fault
                 && record.cause != Some(Trip::Halt)
@@ -116,7 +118,7 @@ impl Beginning {
             {
                 desk.acknowledge();
             }
-            if self.near >= NEAR.1 {
+            if self.near >= NEAR_TICKS {
                 self.start = None;
             } else if self.near == 0 && self.ticks.is_multiple_of(TELL) {
                 let [towards, right, up] = [way.x, way.y, way.z].map(|part| part * 100.0);
@@ -248,6 +250,9 @@ impl Homing<'_> {
             std::thread::sleep(LOOK);
         }
         say("homing   done");
+        if !catalogue::gives_force(&spec.driver) {
+            say("force    none: this device steers a scene, which is seen and not felt");
+        }
         let device = Box::new(link.attach(spec.clone()));
         Ok((device, Hands::Person(Box::new(link))))
     }
@@ -269,9 +274,9 @@ fn hint(news: &LinkNews) -> Option<String> {
         LinkNews::NotOpened(why) => Some(format!("port     {why}")),
         LinkNews::Unguarded => Some("port     the device's guardian is gone; both are started again".into()),
         LinkNews::Silenced => Some("port     the guardian put the device to zero force".into()),
-        LinkNews::Driver(DriverEventKind::ForeignFirmware) => {
-            Some(format!("port     {}", DriverEventKind::ForeignFirmware.text()))
-        }
+        LinkNews::Driver(
+            kind @ (DriverEventKind::StartFailed | DriverEventKind::ForeignFirmware | DriverEventKind::TooSlow),
+        ) => Some(format!("port     {}", kind.text())),
         LinkNews::Opened(_) | LinkNews::Driver(_) => None,
     }
 }

@@ -328,11 +328,15 @@ impl Summary {
         self.write_timing(&mut out);
         if let Some(LinkStatus { round_trip, facts, .. }) = self.link {
             let [p50, p99, max] = [round_trip.p50_ns, round_trip.p99_ns, round_trip.max_ns].map(|ns| ns as f64 / 1e3);
-            let _ = writeln!(
-                out,
-                "device   round trip p50 {p50:.0} µs  p99 {p99:.0} µs  max {max:.0} µs   {} answers, {} lost",
-                facts.answers, facts.lost
-            );
+            let _ = match facts.requests {
+                // It speaks by itself.
+                0 => writeln!(out, "device   {} reports", facts.answers),
+                _ => writeln!(
+                    out,
+                    "device   round trip p50 {p50:.0} µs  p99 {p99:.0} µs  max {max:.0} µs   {} answers, {} lost",
+                    facts.answers, facts.lost
+                ),
+            };
         }
         let faults: Vec<_> = self.tally.faults.names().collect();
         if !faults.is_empty() {
@@ -341,12 +345,15 @@ impl Summary {
         for breach in self.breaches() {
             let _ = writeln!(out, "BREACH   {}", breach.0);
         }
-        let verdict = match (&self.reason, self.success()) {
-            (_, true) => "task achieved".to_string(),
-            (Some(reason), false) => format!("task NOT achieved: {reason}"),
-            (None, false) => "task NOT achieved".to_string(),
+        let time_s = self.duration_s;
+        let _ = match (&self.reason, self.success()) {
+            (_, true) => writeln!(out, "result   task achieved in {time_s:.1} s"),
+            (Some(reason), false) if time_s > 0.0 => {
+                writeln!(out, "result   task NOT achieved after {time_s:.1} s: {reason}")
+            }
+            (Some(reason), false) => writeln!(out, "result   task NOT achieved: {reason}"),
+            (None, false) => writeln!(out, "result   task NOT achieved in {time_s:.1} s"),
         };
-        let _ = writeln!(out, "result   {verdict} in {:.1} s", self.duration_s);
         out
     }
 

@@ -23,7 +23,7 @@ pub use limiter::{EnergyBudget, HandMotion, Limiter, SafeForce};
 pub use observer::{HandObserver, Observed};
 pub use operator::Operator;
 pub use simulated::{EnergyBook, STALL_AFTER, SUB_STEPS, SimulatedDevice};
-pub use spec::{Connection, DeviceSpec, Limits, Mechanics, PerPart};
+pub use spec::{Connection, DeviceSpec, LINKS_MAX, Limits, Links, Mechanics, PerPart};
 pub use velocity::{AdaptiveWindow, Fit, RotationSum, VelocityEstimator, WINDOW_MAX};
 
 use crate::math::{Pose, Vec3};

@@ -57,6 +57,35 @@ pub struct Mechanics {
     pub quantum: PerPart,
     /// Ticks between writing a force and its taking effect.
     pub latency_ticks: u32,
+    /// What its links weigh, instead of what the driver knows of its kind.
+    pub links: Option<Links>,
+}
+
+/// Most links of a mechanism that have a weight of their own.
+pub const LINKS_MAX: usize = 4;
+
+/// Masses of the moving links and where along them their centres are, in the order that the mechanism tells; zero where there
+/// is none or nothing is known. They weigh on the hand unless the motors carry them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Links {
+    /// Mass of each, kg.
+    pub mass_kg: [f64; LINKS_MAX],
+    /// Way from its first joint to its centre of mass, m.
+    pub centre_m: [f64; LINKS_MAX],
+}
+
+impl Links {
+    /// Those of these masses, kg, and centres, m; at most [`LINKS_MAX`].
+    #[must_use]
+    pub const fn new<const N: usize>(links: [(f64, f64); N]) -> Self {
+        let (mut mass_kg, mut centre_m) = ([0.0; LINKS_MAX], [0.0; LINKS_MAX]);
+        let mut index = 0;
+        while index < N {
+            (mass_kg[index], centre_m[index]) = links[index];
+            index += 1;
+        }
+        Self { mass_kg, centre_m }
+    }
 }
 
 /// A text from a file.

@@ -10,7 +10,8 @@ use super::document::{Format, LoadError, Loaded, load as load_file, read};
 use super::field::Field;
 use super::quantity::Dimension;
 use super::table::Table;
-use crate::device::{Connection, DeviceSpec, Limits, Mechanics, PerPart};
+use crate::device::driver::catalogue;
+use crate::device::{Connection, DeviceSpec, LINKS_MAX, Limits, Links, Mechanics, PerPart};
 use std::path::Path;
 
 /// Slowest and fastest loop, Hz. Below, contact feels soft and unstable; above, no bus keeps up.
@@ -25,6 +26,9 @@ const RADIUS_MAX_M: f64 = 5.0;
 const WATCHDOG_MAX_S: f64 = 10.0;
 /// Longest latency, s.
 const LATENCY_MAX_S: f64 = 0.1;
+/// Heaviest link, kg, and the longest way to its centre, m.
+const LINK_MASS_MAX_KG: f64 = 10.0;
+const LINK_CENTRE_MAX_M: f64 = 1.0;
 /// Slowest and fastest serial line, baud.
 const BAUD: (i64, i64) = (300, 12_000_000);
 /// Most buttons: they are bits of a sample.
@@ -98,6 +102,7 @@ fn device(root: &Table<'_>) -> Option<DeviceSpec> {
     let rotation = capabilities.as_ref().map(|c| c.rotation);
     let mechanics_table = root.table("mechanics").required();
     let rate_hz = mechanics_table.as_ref().and_then(read_rate);
+    let links = mechanics_table.as_ref().and_then(|table| read_links(table, driver.as_deref()));
     let mechanics = mechanics_table.and_then(|table| read_mechanics(&table, rotation, rate_hz));
     let limits = root.table("limits").required().and_then(|table| read_limits(&table, rotation, rate_hz));
     let connection = root.table("connection").optional().map(|table| read_connection(&table));
@@ -114,7 +119,7 @@ fn device(root: &Table<'_>) -> Option<DeviceSpec> {
         buttons: capabilities.buttons,
         rate_hz: rate_hz?,
         limits: limits?,
-        mechanics: mechanics?,
+        mechanics: Mechanics { links, ..mechanics? },
         connection: connection.unwrap_or_default(),
     })
 }
@@ -251,7 +256,38 @@ fn read_mechanics(table: &Table<'_>, rotation: Option<Part>, rate_hz: Option<f64
         friction: friction?,
         quantum: quantum?,
         latency_ticks: latency_ticks(table, latency_s, rate_hz?),
+        links: None,
     })
+}
+
+/// What the links weigh, as many as the driver's mechanism has.
+fn read_links(table: &Table<'_>, driver: Option<&str>) -> Option<Links> {
+    let tables = table.tables("links");
+    let mut links = Links::default();
+    for (index, one) in tables.iter().enumerate() {
+        let mass = one.quantity("mass", Dimension::Mass).not_negative().at_most(LINK_MASS_MAX_KG).required();
+        let centre = one.quantity("centre", Dimension::Length);
+        let centre = centre.at_least(-LINK_CENTRE_MAX_M).at_most(LINK_CENTRE_MAX_M).or(0.0);
+        if index < LINKS_MAX {
+            (links.mass_kg[index], links.centre_m[index]) = (mass.unwrap_or(0.0), centre);
+        }
+    }
+    let names = driver.map(catalogue::links)?;
+    if tables.is_empty() {
+        return None;
+    }
+    if names.is_empty() {
+        let message = "`links` has no effect: nothing of a device with this driver weighs on the hand";
+        table.warn("links", message, "remove it");
+        return None;
+    }
+    if tables.len() != names.len() {
+        let message = format!("`links` must tell {} of them: {}", names.len(), names.join(", "));
+        let help = "one { mass = \"0.1 kg\", centre = \"50 mm\" } for each, in this order; or leave it out";
+        table.error("links", &message, help);
+        return None;
+    }
+    Some(links)
 }
 
 /// A key about rotation where there is none: said to have no effect. Where it is not known whether there is rotation,

@@ -184,6 +184,23 @@ fn each_kind_of_mistake_in_a_device_is_told_apart() {
 }
 
 #[test]
+fn links_are_as_many_as_the_mechanism_has_and_only_where_there_are_any() {
+    let with = |driver: &str, links: &str| {
+        let text = DEVICE_3DOF.replace("driver = \"simulated\"", &format!("driver = \"{driver}\""));
+        text.replace("rate       = \"1 kHz\"", &format!("rate = \"1 kHz\"\nlinks = [{links}]\n#"))
+    };
+    let two = "{ mass = \"0.2 kg\", centre = \"-5 mm\" }, { mass = 0 }";
+    let spec = device(&with("vintage", two)).expect("a device").value;
+    assert_eq!(spec.mechanics.links, Some(crate::device::Links::new([(0.2, -0.005), (0.0, 0.0)])));
+    assert_eq!(device(&with("vintage", "")).expect("a device").value.mechanics.links, None);
+    let refused = device(&with("falcon", two)).expect_err("three are needed").to_string();
+    assert!(refused.contains("`links` must tell 3 of them: plate with grip, one arm, bars of one leg"), "{refused}");
+    let loaded = device(&with("hapkit", two)).expect("still a device");
+    assert!(loaded.warnings.to_string().contains("`links` has no effect"), "{}", loaded.warnings);
+    assert_eq!(loaded.value.mechanics.links, None);
+}
+
+#[test]
 fn a_key_in_the_wrong_table_is_sent_where_it_belongs() {
     let said = said(DEVICE_3DOF, &[("buttons  = 4", "buttons  = 4\nfriction = 0")]);
     let line = DEVICE_3DOF[..DEVICE_3DOF.find("buttons").expect("there")].matches('\n').count() + 2;

@@ -23,7 +23,7 @@ const SCENES: [(&str, &str); 12] = [
     ("two_hands", include_str!("../../scenes/two_hands.toml")),
 ];
 
-const DEVICES: [(&str, &str); 10] = [
+const DEVICES: [(&str, &str); 11] = [
     ("simulated-3dof", include_str!("../../devices/simulated-3dof.toml")),
     ("simulated-6dof", include_str!("../../devices/simulated-6dof.toml")),
     ("novint-falcon", include_str!("../../devices/novint-falcon.toml")),
@@ -32,6 +32,7 @@ const DEVICES: [(&str, &str); 10] = [
     ("woodenhaptics", include_str!("../../devices/woodenhaptics.toml")),
     ("haply-2dof", include_str!("../../devices/haply-2dof.toml")),
     ("hapkit", include_str!("../../devices/hapkit.toml")),
+    ("hapkit-text", include_str!("../../devices/hapkit-text.toml")),
     ("inverse3", include_str!("../../devices/inverse3.toml")),
     ("spacemouse", include_str!("../../devices/spacemouse.toml")),
 ];

@@ -42,6 +42,7 @@ pub(crate) fn device(rate_hz: f64) -> DeviceSpec {
             friction: part(0.1, 1e-3),
             quantum: part(0.0, 0.0),
             latency_ticks: 0,
+            links: None,
         },
         connection: Connection::default(),
     }

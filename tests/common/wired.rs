@@ -26,7 +26,7 @@ pub(crate) fn spec(word: &str) -> DeviceSpec {
 
 /// Which way the wall is for this device: where its handle can go.
 pub(crate) fn towards_wall(word: &str) -> Vec3 {
-    if word == "hapkit" { Vec3::new(0.0, -1.0, 0.0) } else { Vec3::new(-1.0, 0.0, 0.0) }
+    if word.starts_with("hapkit") { Vec3::new(0.0, -1.0, 0.0) } else { Vec3::new(-1.0, 0.0, 0.0) }
 }
 
 /// A wall in front of the device of this word, met after [`WAY_M`]; a button lifts the tool off it, if one is named.

@@ -1,7 +1,7 @@
 //! Every driver against its emulated device, byte by byte over a real port.
 
 use crate::emulator::{Emulator, PATIENCE, fresh_path};
-use hapticd::device::driver::catalogue::{self, AnyDriver, DRIVERS, SPACEMOUSE};
+use hapticd::device::driver::catalogue::{self, AnyDriver, DRIVERS, INPUTS, SPACEMOUSE};
 use hapticd::device::driver::{DriverEventKind, DriverState, HomingGuide};
 use hapticd::device::port::find::Bus;
 use hapticd::device::port::hid::HidPort;
@@ -91,7 +91,7 @@ impl Host {
 
 #[test]
 fn every_driver_starts_and_homes_its_device_over_a_port() {
-    for word in DRIVERS.into_iter().chain([SPACEMOUSE]) {
+    for word in DRIVERS.into_iter().chain(INPUTS) {
         let emulator = Emulator::start(word, &[]);
         let mut host = Host::new(word, &emulator.port);
         let awake = |host: &Host| matches!(host.driver.state(), DriverState::Homing(_) | DriverState::Ready);

@@ -9,6 +9,7 @@ use hapticd::device::port::Port;
 use hapticd::device::port::pipe::{PipePort, pipe};
 use hapticd::device::wire::{ByteEnd, MESSAGE_MAX};
 use hapticd::device::{Device, DeviceFault, DeviceSpec, HandForce, HandSample, Operator, SafeForce};
+use hapticd::haptic::Trip;
 use hapticd::math::{Pose, Rot, Vec3};
 use hapticd::scene::{self, Built, Observation};
 use hapticd::shared::{MonoNs, Tick};
@@ -21,6 +22,7 @@ struct Desk {
     ends: (PipePort, PipePort),
     sample: Option<HandSample>,
     confirmed: bool,
+    ticks: u64,
     peak_n: f64,
 }
 
@@ -31,7 +33,7 @@ impl Desk {
         let mut device = catalogue::emulated(&spec.driver).expect("a device");
         device.resist(spec.mechanics.friction.linear, spec.mechanics.damping.linear);
         let ends = pipe().expect("a pipe");
-        Self { spec, driver, device, ends, sample: None, confirmed: false, peak_n: 0.0 }
+        Self { spec, driver, device, ends, sample: None, confirmed: false, ticks: 0, peak_n: 0.0 }
     }
 
     /// Moves everything that is under way.
@@ -82,7 +84,12 @@ impl Device for Desk {
 
     fn read(&mut self, tick: &mut Tick<'_>) -> Result<HandSample, DeviceFault> {
         self.exchange(tick.began);
-        if self.driver.state() == DriverState::Homing(HomingGuide::RestAndConfirm) && !self.confirmed {
+        // Once the hand has settled.
+        self.ticks += 1;
+        if self.driver.state() == DriverState::Homing(HomingGuide::RestAndConfirm)
+            && !self.confirmed
+            && self.ticks > 300
+        {
             self.confirmed = true;
             self.driver.confirm_home(tick.began);
         }
@@ -147,10 +154,20 @@ fn at_the_wall(file: &str, stiffness: f64) -> (Lockstep<Desk>, Built) {
             go(&mut rig, Vec3::new(x, 0.0, 0.0), 300, 50);
         }
     } else {
+        // Its weight is carried by the hand: an arm that sags in its rest is homed wrongly.
         let rest = rig.first.device.device.position();
-        go(&mut rig, rest, 1, 600);
+        for _ in 0..600 {
+            let push = -rig.first.device.device.felt();
+            rig.first.device.device.hold(&Hand { push, ..Hand::at(rest) });
+            rig.beat();
+        }
     }
     assert_eq!(rig.first.device.driver.state(), DriverState::Ready, "{file}");
+    // A service may take longer to say its first word than the loop waits for a device; that is told and seen to.
+    if rig.first.haptic.record().cause == Some(Trip::DeviceLost) {
+        assert_eq!(file, "inverse3", "lost on the way");
+        rig.first.desk.acknowledge();
+    }
     go(&mut rig, free, 3000, 500);
     for _ in 0..100 {
         rig.beat();
@@ -176,7 +193,7 @@ fn felt_stiffness(file: &str, stiffness: f64) -> f64 {
         let record = *rig.first.haptic.record();
         assert!(record.cause.is_none() && record.gain == 1.0, "{file}: {:?}", record.cause);
         let desk = &rig.first.device;
-        let pushed = desk.weight().force - desk.device.force();
+        let pushed = -desk.device.felt();
         points.push((desk.device.position().dot(&way) - surface, pushed.dot(&way)));
     }
     let felt = slope(&points);
@@ -196,6 +213,7 @@ fn a_wall_is_as_stiff_in_the_hand_as_it_was_set() {
         ("woodenhaptics", 1000.0),
         ("haply-2dof", 500.0),
         ("hapkit", 500.0),
+        ("inverse3", 800.0),
     ] {
         let felt = felt_stiffness(file, stiffness);
         assert!((felt / stiffness - 1.0).abs() <= 0.02, "{file}: {felt} N/m of {stiffness}");
@@ -211,7 +229,7 @@ fn does_the_task(file: &str, stiffness: f64) {
     let mut watcher = built.watcher();
     let (mut time_s, mut success) = (0.0, false);
     while time_s < 20.0 && !success {
-        let felt = HandForce { force: rig.first.device.device.force(), torque: Vec3::zeros() };
+        let felt = HandForce { force: rig.first.device.device.felt(), torque: Vec3::zeros() };
         let command = operator.think(&Perceived { dt_s: 1e-3, handle: place(&rig), felt, view: None });
         rig.first.device.device.hold(&Hand {
             target: command.target.translation.vector,
@@ -245,9 +263,13 @@ fn does_the_task(file: &str, stiffness: f64) {
 
 #[test]
 fn the_task_of_the_wall_is_done_on_every_device_that_can_reach_it() {
-    for (file, stiffness) in
-        [("novint-falcon", 800.0), ("polhem", 1000.0), ("vintage", 600.0), ("woodenhaptics", 600.0)]
-    {
+    for (file, stiffness) in [
+        ("novint-falcon", 800.0),
+        ("polhem", 1000.0),
+        ("vintage", 600.0),
+        ("woodenhaptics", 600.0),
+        ("inverse3", 600.0),
+    ] {
         does_the_task(file, stiffness);
     }
 }

@@ -17,7 +17,7 @@ pub use fault::{FaultKind, Mishap};
 use super::cli::{positive, skill};
 use super::{Failure, warn};
 use crate::device::DeviceSpec;
-use crate::device::driver::catalogue::{self, AnyDevice, DRIVERS, SPACEMOUSE};
+use crate::device::driver::catalogue::{self, AnyDevice, DRIVERS, INPUTS};
 use crate::device::emulator::Line;
 use crate::device::operator::Skill;
 use crate::device::wire::{LineOrder, MESSAGE_MAX};
@@ -127,7 +127,7 @@ impl EmulateArgs {
 /// # Errors
 /// When it is neither, or nothing stands in for it.
 fn resolve(name: &str) -> Result<(DeviceSpec, String), Failure> {
-    let words = || DRIVERS.into_iter().chain([SPACEMOUSE]);
+    let words = || DRIVERS.into_iter().chain(INPUTS);
     if words().any(|word| word == name) {
         // Older boards of an arm have their own word and the same file.
         let family = name.split_once('-').map_or(name, |(family, _)| family);
@@ -156,9 +156,9 @@ fn resolve(name: &str) -> Result<(DeviceSpec, String), Failure> {
 pub fn run(options: &EmulateOptions, stop: &AtomicBool) -> Result<(), Failure> {
     let (spec, driver) = resolve(&options.device)?;
     let device = match options.boot {
-        0 => catalogue::emulated(&driver),
+        0 => catalogue::emulated_unit(&driver, spec.mechanics.links),
         _ if driver != "falcon" => return Err(Failure::Usage("only a Falcon is booted; leave out --boot".into())),
-        length => catalogue::emulated_falcon(length, UNHOMED),
+        length => catalogue::emulated_falcon(length, UNHOMED, spec.mechanics.links),
     };
     let unknown = || Failure::Usage(format!("nothing stands in for a device with the driver `{driver}`"));
     let mut device = device.ok_or_else(unknown)?;

@@ -126,7 +126,7 @@ impl Player {
     }
 
     fn decide(&mut self, device: &dyn Emulated, since_s: Option<f64>, dt_s: f64, now: MonoNs) -> (Hand, u32) {
-        let Some(since_s) = since_s else { return (Hand::at(self.rest), 0) };
+        let Some(since_s) = since_s else { return (steady(device, self.rest), 0) };
         let homing_s = match self.ritual {
             Ritual::None => 0.0,
             Ritual::OutAndIn => FALCON_WAY.len() as f64,
@@ -137,14 +137,14 @@ impl Player {
             // Whole seconds, fewer than there are places.
             let x = FALCON_WAY.get(since_s as usize).copied().unwrap_or_default();
             let way = if self.ritual == Ritual::OutAndIn { Vec3::new(x, 0.0, 0.0) } else { self.rest };
-            return (Hand::at(way), button);
+            return (steady(device, way), button);
         }
         let works = self.works.unwrap_or(self.wait_s.is_some_and(|wait_s| since_s >= homing_s + wait_s));
         match &mut self.job {
             Some(job) if works => job.go_on(device, dt_s, now),
             job => {
                 job.iter_mut().for_each(|job| job.begun = false);
-                (Hand { stiffness: self.hand.stiffness, ..Hand::at(self.hand.target) }, 0)
+                (Hand { stiffness: self.hand.stiffness, ..steady(device, self.hand.target) }, 0)
             }
         }
     }
@@ -164,11 +164,11 @@ impl Job {
             let length = way.norm();
             if gone_s < length / TRAVEL.0 + TRAVEL.1 {
                 let share = if length > 0.0 { (gone_s * TRAVEL.0 / length).min(1.0) } else { 1.0 };
-                return (Hand::at(from + way * share), 0);
+                return (steady(device, from + way * share), 0);
             }
             self.restart(device);
         }
-        let felt = HandForce { force: device.force(), torque: Vec3::zeros() };
+        let felt = HandForce { force: device.felt(), torque: Vec3::zeros() };
         let perceived = Perceived { dt_s, handle: place(&device.position()), felt, view: None };
         let command = self.operator.think(&perceived);
         if self.operator.report().progress != Progress::Running {
@@ -187,6 +187,11 @@ impl Job {
         };
         (hand, command.buttons)
     }
+}
+
+/// A hand that brings the handle there and carries what it weighs: an arm that sags in its rest is homed wrongly.
+fn steady(device: &dyn Emulated, target: Vec3) -> Hand {
+    Hand { push: -device.felt(), ..Hand::at(target) }
 }
 
 fn place(position: &Vec3) -> Pose {

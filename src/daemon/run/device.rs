@@ -8,7 +8,7 @@ use crate::control::plant::{Code, News, Refused, Ticket};
 use crate::daemon::Failure;
 use crate::daemon::calibrate::keeping;
 use crate::device::DeviceSpec;
-use crate::device::driver::{DriverEventKind, DriverState, HomingGuide};
+use crate::device::driver::{DriverEventKind, DriverState, HomingGuide, catalogue};
 use crate::device::port::{Link, LinkNews, LinkState, RealDevice, reach};
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::RealtimeRequest;
@@ -50,6 +50,9 @@ pub(super) fn open(
     realtime: &RealtimeRequest,
     state: Option<PathBuf>,
 ) -> Result<Line, Failure> {
+    if !catalogue::gives_force(&device.driver) {
+        tracing::info!("device: {} gives no force: it steers a scene, which is seen and not felt", device.model);
+    }
     let keeping = keeping(state, realtime.priority);
     let first = match reach::open(device, port, &keeping) {
         Ok(first) => Some(first),

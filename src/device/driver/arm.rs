@@ -13,12 +13,12 @@
 use super::plausible::Plausible;
 use super::{Family, Heard, HomingGuide, MS, Progress, Reading, Trim, fitted, put};
 use crate::device::kinematics::{
-    Arm, ArmLinks, Guard, Jacobian, Joints, Kinematics, Mount, PolhemLinkage, dexterity, force_of_torques,
+    Arm, Guard, Jacobian, Joints, Kinematics, Mount, PolhemLinkage, dexterity, force_of_torques,
 };
 use crate::device::wire::Outbox;
 use crate::device::wire::arm::{ArmAnswer, ArmCommand, ArmWire};
 use crate::device::wire::text::Text;
-use crate::device::{HandForce, SafeForce};
+use crate::device::{HandForce, Links, SafeForce};
 use crate::math::{Rot, Vec3};
 use crate::shared::MonoNs;
 use std::f64::consts::TAU;
@@ -63,10 +63,17 @@ impl Kinematics<3> for ArmMechanism {
         }
     }
 
-    fn weight(&self, joints: &Joints<3>) -> Joints<3> {
+    fn potential(&self, joints: &Joints<3>, links: &Links) -> Option<f64> {
         match self {
-            Self::Serial(arm) => arm.weight(joints),
-            Self::Polhem(linkage) => linkage.weight(joints),
+            Self::Serial(arm) => arm.potential(joints, links),
+            Self::Polhem(linkage) => linkage.potential(joints, links),
+        }
+    }
+
+    fn weight(&self, joints: &Joints<3>, links: &Links) -> Option<Joints<3>> {
+        match self {
+            Self::Serial(arm) => arm.weight(joints, links),
+            Self::Polhem(linkage) => linkage.weight(joints, links),
         }
     }
 }
@@ -76,6 +83,8 @@ impl Kinematics<3> for ArmMechanism {
 pub struct ArmCalibration {
     /// Bars and joints.
     pub mechanism: ArmMechanism,
+    /// What the bars weigh.
+    pub links: Links,
     /// Capstan over body drum, with the sign of the motor's sense.
     pub gear: [f64; 3],
     /// Counts per turn of each encoder, four per line; zero for one that is not there.
@@ -96,9 +105,9 @@ impl ArmCalibration {
     /// WoodenHaptics as published in 2015.
     #[must_use]
     pub fn woodenhaptics() -> Self {
-        let links = ArmLinks { length_m: [0.080, 0.205, 0.245], mass_kg: [0.170, 0.110], centre_m: [0.051, 0.091] };
         Self {
-            mechanism: ArmMechanism::Serial(Arm(links)),
+            mechanism: ArmMechanism::Serial(Arm { length_m: [0.080, 0.205, 0.245] }),
+            links: Links::new([(0.170, 0.051), (0.110, 0.091)]),
             gear: [0.010 / 0.160, -0.010 / 0.120, -0.010 / 0.120],
             counts_per_turn: [2000.0, 2000.0, 2000.0, 0.0, 0.0, 0.0],
             torque_per_ampere: [0.0259; 3],
@@ -108,11 +117,18 @@ impl ArmCalibration {
         }
     }
 
-    /// Polhem, third version.
+    /// Polhem, third version. Its masses are published with centres whose frames are not; they are read as ways along each bar
+    /// from its driving end, which the bars' lengths bear out. What lies across a bar, below 2 mm, is left out.
     #[must_use]
     pub fn polhem() -> Self {
         Self {
             mechanism: ArmMechanism::Polhem(PolhemLinkage),
+            links: Links::new([
+                (0.157_64, 0.030_123),
+                (0.077_33, -0.004_086),
+                (0.097_67, 0.087_765),
+                (0.112_65, 0.061_701),
+            ]),
             gear: [0.028_853_4 / 0.175, -0.013_698_1 / 0.100, 0.013_728_1 / 0.100],
             counts_per_turn: [4096.0, 4096.0, 4096.0, 1024.0, 1024.0, 1024.0],
             torque_per_ampere: [0.0603, 0.0538, 0.0538],
@@ -122,12 +138,13 @@ impl ArmCalibration {
         }
     }
 
-    /// The "vintage" arm. It has a wrist; in which order it turns is not published, so its rotation is not used.
+    /// The "vintage" arm. It has a wrist; in which order it turns is not published, so its rotation is not used. Its masses are taken
+    /// from the first Polhem, a serial arm of nearly its size, with the centres moved by the lengths.
     #[must_use]
     pub fn vintage() -> Self {
-        let links = ArmLinks { length_m: [0.0, 0.138, 0.112], mass_kg: [0.0; 2], centre_m: [0.0; 2] };
         Self {
-            mechanism: ArmMechanism::Serial(Arm(links)),
+            mechanism: ArmMechanism::Serial(Arm { length_m: [0.0, 0.138, 0.112] }),
+            links: Links::new([(0.080, 0.032), (0.080, 0.059)]),
             gear: [-0.013 / 0.117, 0.010 / 0.077, -0.010 / 0.077],
             counts_per_turn: [4000.0, 4000.0, 4000.0, 2000.0, 2000.0, 2000.0],
             torque_per_ampere: [0.0234; 3],
@@ -141,6 +158,7 @@ impl ArmCalibration {
     fn at(origin: Vec3) -> Self {
         Self {
             mechanism: ArmMechanism::Polhem(PolhemLinkage),
+            links: Links::default(),
             gear: [0.0; 3],
             counts_per_turn: [0.0; 6],
             torque_per_ampere: [0.0; 3],
@@ -355,8 +373,10 @@ impl<W: ArmWire> Family for ArmFamily<W> {
     }
 
     fn weight(&self) -> HandForce {
-        let torques = self.calibration.mechanism.weight(&self.joints);
-        let force = self.jacobian.and_then(|jacobian| force_of_torques(&jacobian, &torques)).unwrap_or_default();
-        HandForce { force: self.calibration.mount.direction_to_device(&force), torque: Vec3::zeros() }
+        let Self { calibration, joints, jacobian, .. } = self;
+        let torques = calibration.mechanism.weight(joints, &calibration.links);
+        let force = torques.zip(*jacobian).and_then(|(torques, jacobian)| force_of_torques(&jacobian, &torques));
+        let force = force.unwrap_or_default();
+        HandForce { force: calibration.mount.direction_to_device(&force), torque: Vec3::zeros() }
     }
 }

@@ -16,6 +16,8 @@ pub enum DriverEventKind {
     StartFailed,
     /// It speaks a protocol in which no force can be given.
     ForeignFirmware,
+    /// Its firmware takes too long to answer.
+    TooSlow,
     /// It knows where it is: positions are absolute and force may flow.
     Homed,
     /// A button went down.
@@ -46,7 +48,12 @@ impl DriverEventKind {
             Self::Started => "it answers",
             Self::StartFailed => "it could not be started; look at power, cable and firmware",
             Self::ForeignFirmware => {
-                "its firmware speaks an older protocol, too slow for forces; load one that speaks the driver's (docs/hapkit-protocol.md)"
+                "its firmware speaks the text of earlier programs, in which no force can be given safely: load one that speaks \
+                 docs/hapkit-protocol.md, or take the device hapkit-text, which steers without force"
+            }
+            Self::TooSlow => {
+                "its firmware takes longer than 0.1 s to answer, because it waits for the end of each question: say \
+                 Serial.setTimeout(15) in it"
             }
             Self::Homed => "it is homed",
             Self::ButtonDown(_) => "a button went down",

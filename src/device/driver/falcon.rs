@@ -12,12 +12,12 @@
 
 use super::plausible::Plausible;
 use super::{Family, Heard, HomingGuide, MS, Progress, Reading, Trim, fitted, put};
-use crate::device::kinematics::{FalconLegs, Guard, Joints, Kinematics, Mount, dexterity};
+use crate::device::kinematics::{FalconLegs, Guard, Joints, Kinematics, Mount, dexterity, force_of_torques};
 use crate::device::wire::falcon::{
     Answer, BOOT_CHUNK, BOOT_HELLO, BOOT_HELLO_ANSWER, BOOT_LOAD, Command, Lamps, MOTOR_MAX, Reader,
 };
 use crate::device::wire::{LineOrder, Outbox};
-use crate::device::{HandForce, SafeForce};
+use crate::device::{HandForce, Links, SafeForce};
 use crate::math::{Mat3, Pose, Rot, Vec3};
 use crate::shared::MonoNs;
 use std::sync::Arc;
@@ -54,6 +54,9 @@ pub struct FalconCalibration {
     pub mount: Mount,
     /// Where force fades.
     pub guard: Guard,
+    /// What plate, an arm and the bars of a leg weigh. Not published: an estimate on the low side, so that the handle sinks
+    /// rather than rises by itself.
+    pub links: Links,
 }
 
 impl Default for FalconCalibration {
@@ -62,7 +65,8 @@ impl Default for FalconCalibration {
         let axes = Mat3::new(0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0);
         let mount = Mount { rotation: Rot::from_matrix(&axes), origin: Vec3::new(0.0, 0.0, 0.125) };
         let guard = Guard { none_below: 0.05, whole_above: 0.15 };
-        Self { command_per_torque: 10_000.0, encoder_origin: [0; 3], mount, guard }
+        let links = Links::new([(0.06, 0.0), (0.02, 0.03), (0.01, 0.0)]);
+        Self { command_per_torque: 10_000.0, encoder_origin: [0; 3], mount, guard, links }
     }
 }
 
@@ -103,6 +107,7 @@ pub struct FalconFamily {
     rounds: u32,
     reader: Reader,
     position: Vec3,
+    joints: Joints<3>,
     /// `∂x/∂θ` at the last answer, while the place is known.
     jacobian: Option<Mat3>,
     homed: bool,
@@ -127,6 +132,7 @@ impl FalconFamily {
             rounds: 0,
             reader: Reader::default(),
             position: calibration.mount.origin,
+            joints: Joints::zeros(),
             jacobian: None,
             homed: false,
             homed_answers: 0,
@@ -242,6 +248,7 @@ impl FalconFamily {
         let found = FalconLegs.forward_from(&joints, &self.position).or_else(|| FalconLegs.forward(&joints));
         let rates = found.and_then(|position| FalconLegs.rates(&position));
         self.jacobian = rates.and_then(|rates| rates.try_inverse());
+        self.joints = joints;
         if let Some(position) = found {
             self.position = position;
         }
@@ -340,7 +347,10 @@ impl Family for FalconFamily {
     }
 
     fn weight(&self) -> HandForce {
-        HandForce::zero()
+        let Some(jacobian) = self.jacobian.filter(|_| self.homed) else { return HandForce::zero() };
+        let torques = FalconLegs.weight_at(&self.joints, &jacobian, &self.calibration.links);
+        let force = force_of_torques(&jacobian, &torques).unwrap_or_default();
+        HandForce { force: self.calibration.mount.direction_to_device(&force), torque: Vec3::zeros() }
     }
 }
 

@@ -5,7 +5,8 @@
 use super::{Family, Heard, HomingGuide, MS, Progress, Reading, Trim, put};
 use crate::device::kinematics::{Joints, Kinematics, Mount, Sector};
 use crate::device::wire::Outbox;
-use crate::device::wire::hapkit::{ANSWER, HapkitAnswer, HapkitCommand, HapkitReader, LegacyCommand, LegacyReader};
+use crate::device::wire::hapkit::{ANSWER, HapkitAnswer, HapkitCommand, HapkitReader};
+use crate::device::wire::hapkit_text::{TextAnswer, TextCommand, TextReader};
 use crate::device::{HandForce, SafeForce};
 use crate::math::{Mat3, Pose, Rot, Vec3};
 use crate::shared::MonoNs;
@@ -60,7 +61,7 @@ pub struct HapkitFamily {
     calibration: HapkitCalibration,
     reader: HapkitReader<ANSWER>,
     /// Text, which is listened for until there is an answer.
-    text: LegacyReader,
+    text: TextReader,
     speaks_text: bool,
     sequence: u8,
     asked: Option<MonoNs>,
@@ -77,7 +78,7 @@ impl HapkitFamily {
         Self {
             calibration,
             reader: HapkitReader::default(),
-            text: LegacyReader::default(),
+            text: TextReader::default(),
             speaks_text: false,
             sequence: 0,
             asked: None,
@@ -133,7 +134,7 @@ impl Family for HapkitFamily {
                 return Progress::Failed;
             }
             START_TRIES => {
-                out.push(LegacyCommand::Where.encode().as_bytes());
+                out.push(TextCommand::Where.encode().as_bytes());
             }
             _ => self.send(&HapkitCommand::Torque(0), out),
         }
@@ -145,7 +146,8 @@ impl Family for HapkitFamily {
 
     fn receive(&mut self, bytes: &[u8]) -> (usize, Heard) {
         for (at, &byte) in bytes.iter().enumerate() {
-            self.speaks_text |= !self.answered && self.text.push(byte).is_some();
+            let line = self.text.push(byte).flatten();
+            self.speaks_text |= !self.answered && matches!(line, Some(TextAnswer::Place(_)));
             if let Some(frame) = self.reader.push(byte) {
                 let Some(answer) = HapkitAnswer::of(&frame) else { return (at + 1, Heard::Garbage) };
                 self.answered = true;

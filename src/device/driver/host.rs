@@ -6,6 +6,7 @@
 //! device is asked at the family's pace, with zero force once the last command has grown old.
 
 use super::events::Events;
+use super::glide::Glide;
 use super::{Driver, DriverEvent, DriverEventKind, DriverState, Family, Heard, LinkFacts, Progress, Reading};
 use crate::device::wire::{ByteEnd, LineOrder, Outbox};
 use crate::device::{HandForce, HandSample, SafeForce};
@@ -46,6 +47,7 @@ pub struct Host<F> {
     last_request: MonoNs,
     last_answer: MonoNs,
     sample: Option<HandSample>,
+    glide: Glide,
     sequence: u64,
     buttons: u32,
     said: Said,
@@ -70,6 +72,7 @@ impl<F: Family> Host<F> {
             last_request: start,
             last_answer: start,
             sample: None,
+            glide: Glide::default(),
             sequence: 0,
             buttons: 0,
             said: Said::default(),
@@ -98,14 +101,14 @@ impl<F: Family> Host<F> {
         match heard {
             Heard::Nothing => {}
             Heard::Garbage => self.facts.garbage += 1,
-            Heard::Reading(reading) => self.answer(&reading),
+            Heard::Done if self.phase == Phase::Running => self.lives(),
+            Heard::Reading(reading) if self.phase == Phase::Running => self.answer(&reading),
+            Heard::Done | Heard::Reading(_) => {}
         }
     }
 
-    fn answer(&mut self, reading: &Reading) {
-        if self.phase != Phase::Running {
-            return;
-        }
+    /// It has answered.
+    fn lives(&mut self) {
         self.facts.answers += 1;
         if let Some(asked) = self.asked.take() {
             self.facts.round_trip_ns = self.now.since(asked);
@@ -115,6 +118,10 @@ impl<F: Family> Host<F> {
             self.said.silent = false;
             self.events.push(self.now, DriverEventKind::Back);
         }
+    }
+
+    fn answer(&mut self, reading: &Reading) {
+        self.lives();
         if reading.error != self.said.error {
             self.said.error = reading.error;
             if reading.error != 0 {
@@ -131,7 +138,11 @@ impl<F: Family> Host<F> {
         if let Some(pose_device_handle) = reading.pose {
             self.sequence += 1;
             let stamp = Stamp { sequence: self.sequence, at: self.now };
-            self.sample = Some(HandSample { stamp, pose_device_handle, buttons: reading.buttons, homed });
+            let sample = HandSample { stamp, pose_device_handle, buttons: reading.buttons, homed };
+            self.sample = Some(sample);
+            if F::SELDOM {
+                self.glide.take(&sample);
+            }
         }
     }
 
@@ -154,6 +165,7 @@ impl<F: Family> Host<F> {
         self.phase = Phase::Starting;
         (self.asked, self.sample, self.command, self.fresh) = (None, None, None, false);
         self.confirming = false;
+        self.glide = Glide::default();
         self.said = Said::default();
         self.facts.restarts += 1;
     }
@@ -187,6 +199,7 @@ impl<F: Family> Host<F> {
                     }
                     Progress::Failed => self.fail(DriverEventKind::StartFailed),
                     Progress::Foreign => self.fail(DriverEventKind::ForeignFirmware),
+                    Progress::Slow => self.fail(DriverEventKind::TooSlow),
                 }
             }
             Phase::Running => self.run(),
@@ -267,7 +280,18 @@ impl<F: Family> Driver for Host<F> {
     }
 
     fn sample(&mut self) -> Option<HandSample> {
-        self.sample.take()
+        let newest = self.sample.take();
+        if !F::SELDOM {
+            return newest;
+        }
+        if self.phase != Phase::Running || self.said.silent {
+            return None;
+        }
+        let mut shown = self.glide.at(self.now)?;
+        self.sequence += 1;
+        shown.stamp = Stamp { sequence: self.sequence, at: self.now };
+        shown.homed &= self.family.guide().is_none();
+        Some(shown)
     }
 
     fn state(&self) -> DriverState {

@@ -12,7 +12,9 @@ mod arm;
 pub mod catalogue;
 mod events;
 mod falcon;
+mod glide;
 mod hapkit;
+mod hapkit_text;
 mod haply;
 mod host;
 mod inverse3;
@@ -26,6 +28,7 @@ pub use arm::{ArmCalibration, ArmFamily, ArmMechanism};
 pub use events::{DriverEvent, DriverEventKind};
 pub use falcon::{FalconCalibration, FalconFamily};
 pub use hapkit::{HapkitCalibration, HapkitFamily};
+pub use hapkit_text::HapkitTextFamily;
 pub use haply::{HaplyCalibration, HaplyFamily};
 pub use host::Host;
 pub use inverse3::{Inverse3Calibration, Inverse3Family};
@@ -130,6 +133,8 @@ pub enum Heard {
     Nothing,
     /// Something that is no frame.
     Garbage,
+    /// An answer that tells no place: what was asked for is done.
+    Done,
     /// An answer.
     Reading(Reading),
 }
@@ -156,6 +161,8 @@ pub enum Progress {
     Failed,
     /// It speaks, but a protocol in which no force can be given.
     Foreign,
+    /// It speaks, but takes too long to.
+    Slow,
 }
 
 /// Times of a family, ns.
@@ -193,6 +200,8 @@ pub trait Family {
     const TIMING: Timing = Timing::USB;
     /// False for a device that sends by itself and is never asked.
     const ASKS: bool = true;
+    /// True for one whose answers are farther apart than ticks: between two of them the handle is shown on its way.
+    const SELDOM: bool = false;
 
     /// Forgets everything but its calibration: the device may be another one.
     fn restart(&mut self);

@@ -119,11 +119,23 @@ fn a_board_that_hears_nothing_switches_its_motors_off() {
 }
 
 #[test]
+fn every_arm_carries_the_weight_of_its_links() {
+    for calibration in [ArmCalibration::woodenhaptics(), ArmCalibration::polhem(), ArmCalibration::vintage()] {
+        for place in [[0.0; 3], [-0.03, 0.04, 0.02], [0.02, -0.03, -0.04]] {
+            let mut desk = arm::<ArmText>(calibration);
+            home(&mut desk);
+            desk.device.links = calibration.links;
+            desk.move_hand(Vec3::from(place), 500);
+            desk.carries_its_weight();
+        }
+    }
+}
+
+#[test]
 fn the_weight_of_the_arm_is_told_not_sent() {
     let mut desk = arm::<ArmText>(ArmCalibration::woodenhaptics());
     home(&mut desk);
-    let weight = desk.driver.weight().force;
-    assert!(weight.z > 0.3 && weight.z < 3.0, "{weight}");
+    assert!(desk.driver.weight().force.norm() > 0.3);
     desk.run(20, Some(Vec3::zeros()));
     assert_eq!(desk.device.force().norm(), 0.0);
 }

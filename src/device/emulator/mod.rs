@@ -3,8 +3,9 @@
 //! Thread: whoever tests or plays the device (no heap after it is made).
 //!
 //! A [`Firmware`] speaks a family's protocol and turns commands into torques on the joints; the [`Emulator`] moves the handle
-//! under them, held by a simulated hand. The force at the handle comes from the *numerical* derivative of the mechanism,
-//! not from the Jacobian that the driver uses: driver and emulator agree only if both are right.
+//! under them, held by a simulated hand. The force at the handle comes from the *numerical* derivative of the mechanism, and its
+//! weight from that of the potential energy, not from the Jacobian and the torques that the driver uses: driver and emulator
+//! agree only if both are right.
 //!
 //! What can go wrong on the way back to the host is in [`Line`].
 
@@ -13,6 +14,7 @@ mod arm;
 mod arm_tests;
 mod falcon;
 mod hapkit;
+mod hapkit_text;
 mod haply;
 mod inverse3;
 mod line;
@@ -25,6 +27,7 @@ mod tests;
 pub use arm::ArmFirmware;
 pub use falcon::FalconFirmware;
 pub use hapkit::HapkitFirmware;
+pub use hapkit_text::HapkitTextFirmware;
 pub use haply::HaplyFirmware;
 pub use inverse3::Inverse3Firmware;
 pub use line::{Line, Trouble, exchange};
@@ -33,6 +36,7 @@ pub use spacemouse::SpaceMouse;
 use super::kinematics::{Jacobian, Joints, Kinematics, Mount, force_of_torques};
 use super::simulated::axis::{AxisDrive, AxisModel};
 use super::wire::{ByteEnd, LineOrder, Outbox};
+use crate::device::Links;
 use crate::math::Vec3;
 use crate::shared::{MonoNs, NS_PER_S};
 
@@ -42,6 +46,8 @@ const STEP_NS: u64 = 50_000;
 const STEPS_MAX: u64 = 20_000;
 /// Step of the numerical derivative, rad.
 const DERIVATIVE_STEP: f64 = 1e-4;
+/// The joints may move so far before the weight, which changes slowly, is worked out anew, rad.
+const WEIGHT_STEP: f64 = 1e-3;
 
 /// What firmware can sense.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,6 +64,9 @@ pub struct Senses<const N: usize> {
 pub trait Firmware<const N: usize> {
     /// Takes bytes and answers.
     fn receive(&mut self, bytes: &[u8], senses: &Senses<N>, now: MonoNs, out: &mut Outbox);
+
+    /// Time has passed.
+    fn idle(&mut self, _senses: &Senses<N>, _now: MonoNs, _out: &mut Outbox) {}
 
     /// The host did this to the line.
     fn line(&mut self, _order: LineOrder) {}
@@ -113,6 +122,11 @@ pub trait Emulated: ByteEnd {
     /// The force of the motors at the handle, N, in the device's base frame.
     fn force(&self) -> Vec3;
 
+    /// What a hand feels of it: the force of the motors that does not carry the device itself.
+    fn felt(&self) -> Vec3 {
+        self.force()
+    }
+
     /// The force that the newest command is where the device last said it was: what the host asked for, however far the handle
     /// has moved since.
     fn asked(&self) -> Vec3;
@@ -128,8 +142,8 @@ pub struct Emulator<F, K, const N: usize> {
     mount: Mount,
     axis: AxisModel,
     mass_kg: f64,
-    /// Its moving parts have weight.
-    heavy: bool,
+    /// What its moving parts weigh.
+    links: Links,
     hand: Hand,
     position: Vec3,
     velocity: Vec3,
@@ -138,8 +152,11 @@ pub struct Emulator<F, K, const N: usize> {
     /// The force asked for, and the joints that the host was told last.
     asked: Vec3,
     told: Joints<N>,
-    /// The derivative, and the joints it was taken at.
+    /// The derivative of the place, and the joints it was taken at.
     jacobian: Option<(Jacobian<N>, Joints<N>)>,
+    /// That of the potential energy, likewise; and the force that carries it.
+    weight: Option<(Joints<N>, Joints<N>)>,
+    load: Vec3,
     now: Option<MonoNs>,
     outbox: Outbox,
 }
@@ -159,7 +176,7 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
             mount,
             axis,
             mass_kg,
-            heavy: false,
+            links: Links::default(),
             hand: Hand::at(*start),
             position,
             velocity: Vec3::zeros(),
@@ -168,15 +185,17 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
             force: Vec3::zeros(),
             asked: Vec3::zeros(),
             jacobian: None,
+            weight: None,
+            load: Vec3::zeros(),
             now: None,
             outbox: Outbox::default(),
         })
     }
 
-    /// Gives its moving parts the weight that the mechanism knows of; the motors or the hand must carry it.
+    /// Gives its moving parts this weight; the motors or the hand must carry it.
     #[must_use]
-    pub fn heavy(mut self) -> Self {
-        self.heavy = true;
+    pub fn heavy(mut self, links: Links) -> Self {
+        self.links = links;
         self
     }
 
@@ -234,6 +253,33 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
         force_of_torques(&self.jacobian?.0, torques)
     }
 
+    /// Force that carries the moving parts where the handle is, likewise.
+    fn load(&mut self) -> Option<Vec3> {
+        if self.links == Links::default() {
+            return None;
+        }
+        let joints = self.senses.joints;
+        let near = |at: &Joints<N>| (at - joints).norm() < WEIGHT_STEP;
+        if !self.weight.is_some_and(|(_, at)| near(&at)) {
+            self.weight = Some((self.energy_slope(&joints)?, joints));
+        }
+        let (torques, _) = self.weight?;
+        self.force_of(&torques)
+    }
+
+    fn energy_slope(&self, joints: &Joints<N>) -> Option<Joints<N>> {
+        let mut slope = Joints::<N>::zeros();
+        for joint in 0..N {
+            let at = |step: f64| {
+                let mut joints = *joints;
+                joints[joint] += step;
+                self.kinematics.potential(&joints, &self.links)
+            };
+            slope[joint] = (at(DERIVATIVE_STEP)? - at(-DERIVATIVE_STEP)?) / (2.0 * DERIVATIVE_STEP);
+        }
+        Some(slope)
+    }
+
     fn derivative(&self, joints: &Joints<N>) -> Option<Jacobian<N>> {
         let mut jacobian = Jacobian::<N>::zeros();
         for joint in 0..N {
@@ -262,9 +308,8 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
             let at = MonoNs(last.0 + now.since(last) * index / steps);
             let torques = self.firmware.torques(at);
             self.force = self.force_of(&torques).unwrap_or_default();
-            let weight = if self.heavy { self.kinematics.weight(&self.senses.joints) } else { Joints::zeros() };
-            let load = self.force_of(&weight).unwrap_or_default();
-            self.step(&(self.force - load), step_s);
+            self.load = self.load().unwrap_or_default();
+            self.step(&(self.force - self.load), step_s);
         }
         self.now = Some(now);
     }
@@ -298,6 +343,7 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
 impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> ByteEnd for Emulator<F, K, N> {
     fn feed(&mut self, bytes: &[u8], now: MonoNs) {
         self.advance(now);
+        self.firmware.idle(&self.senses, now, &mut self.outbox);
         if !bytes.is_empty() {
             self.firmware.receive(bytes, &self.senses, now, &mut self.outbox);
             let torques = self.firmware.torques(now);
@@ -335,6 +381,10 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulated for Emulator<F, 
 
     fn force(&self) -> Vec3 {
         Self::force(self)
+    }
+
+    fn felt(&self) -> Vec3 {
+        self.mount.direction_to_device(&(self.force - self.load))
     }
 
     fn asked(&self) -> Vec3 {

@@ -3,8 +3,8 @@
 use super::tests::Desk;
 use super::*;
 use crate::device::driver::{
-    Driver, DriverEventKind, DriverState, HapkitCalibration, HapkitFamily, HaplyCalibration, HaplyFamily, Host,
-    Inverse3Calibration, Inverse3Family,
+    Driver, DriverEventKind, DriverState, HapkitCalibration, HapkitFamily, HapkitTextFamily, HaplyCalibration,
+    HaplyFamily, Host, Inverse3Calibration, Inverse3Family,
 };
 use crate::device::kinematics::{Cartesian, Pantograph, Sector};
 
@@ -92,6 +92,115 @@ fn a_hapkit_that_has_lost_power_for_a_moment_is_not_homed_any_more() {
     desk.run(3, Some(Vec3::new(0.0, 1.0, 0.0)));
     assert!(matches!(desk.driver.state(), DriverState::Homing(_)));
     assert_eq!(desk.device.force().norm(), 0.0);
+}
+
+fn hapkit_text(wait_ns: Option<u64>) -> Desk<Host<HapkitTextFamily>, HapkitTextFirmware, Sector, 1> {
+    let calibration = HapkitTextFamily::design();
+    let firmware = HapkitTextFirmware::new(calibration.sector);
+    let firmware = if let Some(ns) = wait_ns { firmware.waiting(ns) } else { firmware };
+    let device = Emulator::new(firmware, calibration.sector, calibration.mount, 0.05, &Vec3::zeros());
+    Desk::new(Host::new(HapkitTextFamily::new(calibration)), device.expect("in reach"))
+}
+
+#[test]
+fn a_hapkit_that_speaks_text_tells_its_place_smoothly_and_gives_no_force() {
+    let mut desk = hapkit_text(None);
+    let force = Vec3::new(0.0, 2.0, 0.0);
+    home(&mut desk, force);
+    let (mut last, mut fastest) = (None, 0.0_f64);
+    for tick in 0..1000 {
+        // To and fro, at a quarter of a metre a second at most.
+        desk.device.hand().target.y = 0.02 * (f64::from(tick) * 0.0125).sin();
+        desk.tick(Some(force));
+        let y = desk.sample.expect("a sample").pose_device_handle.translation.y;
+        fastest = last.map_or(fastest, |last: f64| fastest.max((y - last).abs() / 1e-3));
+        last = Some(y);
+    }
+    // Held between two answers it would leap by 4 mm, at 4 m/s.
+    assert!(fastest > 0.2 && fastest < 0.35, "{fastest} m/s");
+    desk.move_hand(Vec3::new(0.0, 0.013, 0.0), 300);
+    desk.run(100, Some(force));
+    let y = desk.sample.expect("a sample").pose_device_handle.translation.y;
+    assert!((y - desk.device.position().y).abs() < 1.2e-4 && (y - 0.013).abs() < 1.2e-4, "{y}");
+    assert_eq!((desk.peak_n, desk.driver.weight().force.norm()), (0.0, 0.0));
+    let facts = desk.driver.facts();
+    assert!(facts.lost == 0 && facts.garbage == 0 && facts.answers > 60, "{facts:?}");
+}
+
+#[test]
+fn a_hapkit_that_speaks_text_stands_trouble_and_is_homed_again_after_it_lost_power() {
+    let mut desk = hapkit_text(None);
+    home(&mut desk, Vec3::zeros());
+    for trouble in [
+        Trouble::Drop,
+        Trouble::Split,
+        Trouble::Duplicate,
+        Trouble::Corrupt(0, 0x20),
+        Trouble::Corrupt(5, 0x01),
+        Trouble::Late(12_000_000),
+        Trouble::Short,
+        Trouble::Garbage,
+    ] {
+        desk.line.upset(trouble);
+        desk.run(150, None);
+        assert_eq!(desk.driver.state(), DriverState::Ready, "{trouble:?}");
+        let y = desk.sample.expect("a sample").pose_device_handle.translation.y;
+        assert!(y.abs() < 1.2e-4, "after {trouble:?}: {y}");
+    }
+    assert_eq!(desk.count(DriverEventKind::Silent), 0, "none of these lasts");
+    desk.line.stall(desk.now.plus(250_000_000));
+    desk.run(200, None);
+    assert_eq!(desk.driver.state(), DriverState::Silent);
+    desk.run(150, None);
+    assert_eq!((desk.driver.state(), desk.count(DriverEventKind::Back)), (DriverState::Ready, 1));
+    // It blinks for a second, says so, and has forgotten where zero was.
+    desk.device.power_cycle();
+    desk.until("awake", |desk| matches!(desk.driver.state(), DriverState::Homing(_)));
+    assert!(!desk.sample.expect("a sample").homed || desk.driver.state() != DriverState::Ready);
+    desk.driver.confirm_home(desk.now);
+    desk.until("homed", |desk| desk.driver.state() == DriverState::Ready);
+}
+
+#[test]
+fn a_hapkit_whose_clock_is_right_is_told_to_be_too_slow() {
+    let mut desk = hapkit_text(Some(1_000_000_000));
+    desk.until("refused", |desk| desk.count(DriverEventKind::TooSlow) == 1);
+    assert_eq!((desk.driver.state(), desk.count(DriverEventKind::Started)), (DriverState::Failed, 0));
+}
+
+#[test]
+fn a_hapkit_that_speaks_text_holds_a_force_whose_end_another_word_has_swallowed() {
+    let mut desk = hapkit_text(None);
+    let mut say = |ms: u64, words: &[u8]| {
+        let mut answer = [0; 64];
+        desk.device.hand().stiffness = 5000.0;
+        desk.device.feed(words, MonoNs(ms * 1_000_000));
+        let length = (1..=18).fold(0, |length, later| {
+            desk.device.feed(&[], MonoNs((ms + later) * 1_000_000));
+            length.max(desk.device.next_out(&mut answer))
+        });
+        (answer[..length].to_vec(), desk.device.force().y)
+    };
+    assert_eq!(say(100, b"00").0, b"reset\r\n");
+    let (answer, force) = say(200, b"031.2500");
+    assert!(answer == b"force\r\n" && (force.abs() - 1.25).abs() < 0.0125, "{force} N");
+    // Why no force is ever asked of it: these two come together, and the second is not heard.
+    let (answer, force) = say(300, b"01030.0000");
+    assert!(answer.ends_with(b"\r\n") && answer.contains(&b'%') && force.abs() > 1.2, "{force} N");
+    assert_eq!(say(400, b"03").1, 0.0);
+    // A wall of its own, 300 N/m, behind which the handle is held.
+    desk.device.hand().target = desk.device.position() + Vec3::new(0.0, 0.01, 0.0);
+    for ms in 500..800 {
+        desk.device.feed(&[], MonoNs(ms * 1_000_000));
+    }
+    let mut answer = [0; 64];
+    desk.device.feed(b"040.0050", MonoNs(801_000_000));
+    for ms in 802..1100 {
+        desk.device.feed(&[], MonoNs(ms * 1_000_000));
+    }
+    assert_eq!(desk.device.next_out(&mut answer), 6);
+    let deep = desk.device.position().y.abs() - 0.005;
+    assert!((desk.device.force().norm() - 300.0 * deep).abs() < 0.02 * 300.0 * deep + 0.01, "{}", desk.device.force());
 }
 
 fn inverse3() -> Desk<Host<Inverse3Family>, Inverse3Firmware, Cartesian, 3> {

@@ -109,6 +109,34 @@ impl<D: Driver, F: Firmware<N>, K: Kinematics<N>, const N: usize> Desk<D, F, K, 
         }
     }
 
+    /// Motors off, or carrying the weight that the driver tells: the handle is held for a while and then let go for a quarter of a
+    /// second. Gives how far it has come down, and how far at all.
+    pub(super) fn let_go(&mut self, carried: bool) -> (f64, f64) {
+        let held = self.device.hand;
+        let mut start = self.device.position();
+        for tick in 0..750 {
+            if tick == 500 {
+                start = self.device.position();
+                (self.device.hand.stiffness, self.device.hand.damping) = (0.0, 0.0);
+            }
+            let weight = if carried { self.driver.weight().force } else { Vec3::zeros() };
+            self.tick(Some(weight));
+        }
+        self.device.hand = held;
+        let way = self.device.position() - start;
+        (-way.z, way.norm())
+    }
+
+    /// Sags when nobody holds it, and stands where it is, without friction, when its motors carry its weight.
+    pub(super) fn carries_its_weight(&mut self) {
+        let weight = self.driver.weight().force;
+        assert!(weight.z > 0.3 && weight.z < 3.0, "{weight}");
+        let (_, drift) = self.let_go(true);
+        assert!(drift < 5e-4, "drifts by {drift} m");
+        let (sunk, _) = self.let_go(false);
+        assert!(sunk > 0.01, "sinks by {sunk} m only");
+    }
+
     /// Every kind of trouble in turn: never beyond what was commanded, and back in step afterwards.
     pub(super) fn stands_trouble(&mut self, force: Vec3) {
         self.run(300, Some(force));
@@ -254,6 +282,17 @@ fn a_falcon_without_firmware_and_without_an_image_fails_and_is_tried_again() {
     desk.driver = Host::new(FalconFamily::new(FalconCalibration::default(), None));
     desk.until("failed", |desk| desk.driver.state() == DriverState::Failed);
     desk.until("failed again", |desk| desk.count(DriverEventKind::StartFailed) == 2);
+}
+
+#[test]
+fn a_falcon_carries_the_weight_of_its_legs() {
+    for place in [[0.0; 3], [0.01, -0.015, 0.02], [-0.01, 0.02, -0.015]] {
+        let mut desk = falcon(None);
+        home_falcon(&mut desk);
+        desk.device.links = FalconCalibration::default().links;
+        desk.move_hand(Vec3::from(place), 500);
+        desk.carries_its_weight();
+    }
 }
 
 #[test]

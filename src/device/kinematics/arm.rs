@@ -10,28 +10,22 @@
 //! ```
 //!
 //! `x` is towards the operator, `z` up. The arm reaches forward with `0 < t_B + t_C < π`; straight and folded are singular.
+//!
+//! Links with a weight: upper link, with its centre from the shoulder; fore link, from the elbow.
 
-use super::{GRAVITY, Jacobian, Joints, Kinematics};
+use super::{GRAVITY, Jacobian, Joints, Kinematics, Links};
 use crate::math::Vec3;
 
-/// Lengths and masses of an arm.
+/// An arm of these lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ArmLinks {
+pub struct Arm {
     /// Height of the shoulder `L_a`, upper link `L_b`, fore link `L_c`, m.
     pub length_m: [f64; 3],
-    /// Mass of upper and fore link, kg; zero when not known.
-    pub mass_kg: [f64; 2],
-    /// Distance of each link's centre of mass from its lower joint (shoulder, elbow), m.
-    pub centre_m: [f64; 2],
 }
-
-/// An arm of these links.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Arm(pub ArmLinks);
 
 impl Kinematics<3> for Arm {
     fn forward(&self, joints: &Joints<3>) -> Option<Vec3> {
-        let [la, lb, lc] = self.0.length_m;
+        let [la, lb, lc] = self.length_m;
         let radius = lb * joints[1].sin() + lc * joints[2].sin();
         let height = la + lb * joints[1].cos() - lc * joints[2].cos();
         let position = Vec3::new(radius * joints[0].cos(), radius * joints[0].sin(), height);
@@ -39,7 +33,7 @@ impl Kinematics<3> for Arm {
     }
 
     fn inverse(&self, position: &Vec3) -> Option<Joints<3>> {
-        let [la, lb, lc] = self.0.length_m;
+        let [la, lb, lc] = self.length_m;
         let (radius, height) = (position.x.hypot(position.y), position.z - la);
         let square = radius * radius + height * height;
         // t_B + t_C from the law of cosines.
@@ -54,7 +48,7 @@ impl Kinematics<3> for Arm {
     }
 
     fn jacobian(&self, joints: &Joints<3>) -> Option<Jacobian<3>> {
-        let [_, lb, lc] = self.0.length_m;
+        let [_, lb, lc] = self.length_m;
         let ((sin_a, cos_a), (sin_b, cos_b), (sin_c, cos_c)) =
             (joints[0].sin_cos(), joints[1].sin_cos(), joints[2].sin_cos());
         let radius = lb * sin_b + lc * sin_c;
@@ -67,14 +61,19 @@ impl Kinematics<3> for Arm {
         jacobian.iter().all(|x| x.is_finite()).then_some(jacobian)
     }
 
-    /// Derivative of the potential energy `g (m_b (c_b cos t_B) + m_c (L_b cos t_B − c_c cos t_C))`.
-    fn weight(&self, joints: &Joints<3>) -> Joints<3> {
-        let [mass_b, mass_c] = self.0.mass_kg;
-        let [centre_b, centre_c] = self.0.centre_m;
-        Joints::<3>::new(
+    fn potential(&self, joints: &Joints<3>, links: &Links) -> Option<f64> {
+        let ([mass_b, mass_c, ..], [centre_b, centre_c, ..]) = (links.mass_kg, links.centre_m);
+        let upper = centre_b * joints[1].cos();
+        let fore = self.length_m[1] * joints[1].cos() - centre_c * joints[2].cos();
+        Some(GRAVITY * (mass_b * upper + mass_c * fore))
+    }
+
+    fn weight(&self, joints: &Joints<3>, links: &Links) -> Option<Joints<3>> {
+        let ([mass_b, mass_c, ..], [centre_b, centre_c, ..]) = (links.mass_kg, links.centre_m);
+        Some(Joints::<3>::new(
             0.0,
-            -GRAVITY * (mass_b * centre_b + mass_c * self.0.length_m[1]) * joints[1].sin(),
+            -GRAVITY * (mass_b * centre_b + mass_c * self.length_m[1]) * joints[1].sin(),
             GRAVITY * mass_c * centre_c * joints[2].sin(),
-        )
+        ))
     }
 }

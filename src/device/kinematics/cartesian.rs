@@ -1,4 +1,5 @@
-//! A device whose own firmware does the mechanics: it tells places and takes forces, as if its joints were straight axes.
+//! A device whose own firmware does the mechanics: it tells places and takes forces, as if its joints were straight axes. The firmware
+//! carries its weight as well.
 //!
 //! Thread: any (RT safe).
 
@@ -31,10 +32,5 @@ impl Kinematics<3> for Cartesian {
 
     fn jacobian(&self, joints: &Joints<3>) -> Option<Jacobian<3>> {
         self.within(joints).map(|_| Jacobian::<3>::identity())
-    }
-
-    /// The firmware carries it.
-    fn weight(&self, _joints: &Joints<3>) -> Joints<3> {
-        Joints::zeros()
     }
 }

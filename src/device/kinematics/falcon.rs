@@ -12,8 +12,15 @@
 //!
 //! The rates `∂θ₁/∂x` follow from the loop closure. The last one has `sin θ₂ sin θ₃`; published code has `sin² θ₂`, which
 //! is wrong by a quarter along z. Forward kinematics is Newton's method on the inverse, which converges squarely.
+//!
+//! Links with a weight: plate with grip, which only shifts; one arm of the three, with its centre from the base towards the elbow; the
+//! bars of one parallelogram, whose centre is halfway between elbow and plate, wherever it is said to be. With `y` up,
+//!
+//! ```text
+//!  U/g = (m_plate + 3/2 m_bars) y + Σ (m_arm c + m_bars a/2) sin φ cos θ₁
+//! ```
 
-use super::{Jacobian, Joints, Kinematics};
+use super::{GRAVITY, Jacobian, Joints, Kinematics, Links};
 use crate::math::{Mat3, Vec3};
 
 // Lengths of a leg, m, by their letters in the thesis.
@@ -95,6 +102,17 @@ impl FalconLegs {
         Some(Mat3::from_rows(&[legs[0].rate.transpose(), legs[1].rate.transpose(), legs[2].rate.transpose()]))
     }
 
+    /// As [`Kinematics::weight`], where `∂x/∂θ` is known already.
+    #[must_use]
+    pub fn weight_at(&self, joints: &Joints<3>, jacobian: &Jacobian<3>, links: &Links) -> Joints<3> {
+        let ([plate, arm, bars, _], [_, centre, ..]) = (links.mass_kg, links.centre_m);
+        let lifted = jacobian.row(1).transpose() * (plate + 1.5 * bars);
+        let turned = Joints::<3>::from_fn(|leg, _| {
+            -(arm * centre + 0.5 * bars * A) * LEGS_DEG[leg].to_radians().sin() * joints[leg].sin()
+        });
+        (lifted + turned) * GRAVITY
+    }
+
     /// All three angles of each leg, rad, for whoever draws the device.
     #[must_use]
     pub fn leg_angles(&self, position: &Vec3) -> Option<[[f64; 3]; 3]> {
@@ -142,9 +160,21 @@ impl Kinematics<3> for FalconLegs {
         self.rates(&self.forward(joints)?)?.try_inverse()
     }
 
-    /// Not known: the masses of the legs are not published.
-    fn weight(&self, _joints: &Joints<3>) -> Joints<3> {
-        Joints::zeros()
+    fn potential(&self, joints: &Joints<3>, links: &Links) -> Option<f64> {
+        let position = self.forward(joints)?;
+        let ([plate, arm, bars, _], [_, centre, ..]) = (links.mass_kg, links.centre_m);
+        let mut moment = plate * position.y;
+        for (leg, degrees) in LEGS_DEG.into_iter().enumerate() {
+            // How far out from its base joint the elbow is, and how high that makes it.
+            let outwards = degrees.to_radians().sin() * joints[leg].cos();
+            let (middle, elbow) = (centre * outwards, A * outwards);
+            moment += arm * middle + bars * 0.5 * (elbow + position.y);
+        }
+        Some(GRAVITY * moment)
+    }
+
+    fn weight(&self, joints: &Joints<3>, links: &Links) -> Option<Joints<3>> {
+        Some(self.weight_at(joints, &self.jacobian(joints)?, links))
     }
 }
 

@@ -18,13 +18,14 @@ mod sector;
 #[cfg(test)]
 mod tests;
 
-pub use arm::{Arm, ArmLinks};
+pub use arm::Arm;
 pub use cartesian::Cartesian;
 pub use falcon::FalconLegs;
 pub use pantograph::Pantograph;
 pub use polhem::PolhemLinkage;
 pub use sector::Sector;
 
+use super::spec::Links;
 use crate::math::{Pose, Rot, Vec3};
 use nalgebra::{SMatrix, SVector};
 
@@ -47,8 +48,16 @@ pub trait Kinematics<const N: usize> {
     /// `∂x/∂q` at these joints.
     fn jacobian(&self, joints: &Joints<N>) -> Option<Jacobian<N>>;
 
-    /// Torques that carry the moving parts' own weight, N·m; zero where the masses are not known.
-    fn weight(&self, joints: &Joints<N>) -> Joints<N>;
+    /// Potential energy of links of these masses, J, up to a constant that the mechanism is free to choose. Without a law of its
+    /// own a mechanism has none: it lies on a table, is balanced, or its firmware carries it.
+    fn potential(&self, _joints: &Joints<N>, _links: &Links) -> Option<f64> {
+        Some(0.0)
+    }
+
+    /// Torques that carry links of these masses, N·m: the derivative of the potential energy. None where that has no value.
+    fn weight(&self, _joints: &Joints<N>, _links: &Links) -> Option<Joints<N>> {
+        Some(Joints::zeros())
+    }
 
     /// Torques with which the handle gives `force` to a hand that holds it still.
     fn statics(&self, joints: &Joints<N>, force: &Vec3) -> Option<Joints<N>> {

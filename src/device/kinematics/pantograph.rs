@@ -4,7 +4,8 @@
 //!
 //! Motor 1 at the origin, motor 2 at `(d, 0)`, arms of length `l`, fore arms of length `L`; angles from the x axis. The
 //! elbows are `A = l (cos q₁, sin q₁)` and `B = (d, 0) + l (cos q₂, sin q₂)`; the handle is where the circles of radius `L`
-//! about them meet, on the far side. From `(P − A)·Ṗ = (P − A)·Ȧ` and likewise for `B`, `M Ṗ = diag(α) q̇`.
+//! about them meet, on the far side. From `(P − A)·Ṗ = (P − A)·Ȧ` and likewise for `B`, `M Ṗ = diag(α) q̇`. It lies on a table, which
+//! carries its weight.
 
 use super::{Jacobian, Joints, Kinematics};
 use crate::math::Vec3;
@@ -78,10 +79,5 @@ impl Kinematics<2> for Pantograph {
             .iter()
             .all(|x| x.is_finite())
             .then(|| Jacobian::<2>::new(planar[(0, 0)], planar[(0, 1)], planar[(1, 0)], planar[(1, 1)], 0.0, 0.0))
-    }
-
-    /// It lies on the table.
-    fn weight(&self, _joints: &Joints<2>) -> Joints<2> {
-        Joints::zeros()
     }
 }

@@ -12,8 +12,15 @@
 //!
 //! The three arcs are the angles at `E` of the triangles `O B E`, `C D E` and `O C E`; together they turn `E B` onto `E D`. So
 //! `D = E − L₄ (cos λ, sin λ)` lies on the fore link's line, which is how the inverse finds the crank.
+//!
+//! Links with a weight: upper link, with its centre from `(L₀, 0)` towards `E`; crank, from `O` towards `C`; coupler `L₃`, from `C`
+//! towards `D`; fore link with stylus, from `E` towards the handle. With the share `k` of the coupler's length at which its centre is,
+//!
+//! ```text
+//!  U/g = m₁ c₁ sin t₂ + m₂ c₂ sin t₃ + m₃ ((1 − k) L₂ sin t₃ + k (L₁ sin t₂ − L₄ sin λ)) + m₄ (L₁ sin t₂ + c₄ sin λ)
+//! ```
 
-use super::{Jacobian, Joints, Kinematics};
+use super::{GRAVITY, Jacobian, Joints, Kinematics, Links};
 use crate::math::{Mat3, Rot, Vec3};
 
 const L0: f64 = 0.034;
@@ -132,8 +139,28 @@ impl Kinematics<3> for PolhemLinkage {
         jacobian.iter().all(|x| x.is_finite()).then_some(jacobian)
     }
 
-    /// Not known: the published centres of mass do not say in which frame they are.
-    fn weight(&self, _joints: &Joints<3>) -> Joints<3> {
-        Joints::zeros()
+    fn potential(&self, joints: &Joints<3>, links: &Links) -> Option<f64> {
+        let (fore, ..) = fore_angle(joints[1], joints[2])?;
+        let [upper, crank, coupler, stylus] = links.centre_m;
+        // Each centre where it is: a way along its link from where that begins.
+        let (elbow, pin) = (L1 * joints[1].sin(), L2 * joints[2].sin());
+        let tail = elbow - L4 * fore.sin();
+        let heights = [
+            upper * joints[1].sin(),
+            crank * joints[2].sin(),
+            pin + (tail - pin) * coupler / L3,
+            elbow + stylus * fore.sin(),
+        ];
+        Some(GRAVITY * heights.iter().zip(links.mass_kg).map(|(height, mass)| mass * height).sum::<f64>())
+    }
+
+    fn weight(&self, joints: &Joints<3>, links: &Links) -> Option<Joints<3>> {
+        let (fore, by_2, by_3) = fore_angle(joints[1], joints[2])?;
+        let ([m1, m2, m3, m4], [c1, c2, c3, c4]) = (links.mass_kg, links.centre_m);
+        let share = c3 / L3;
+        let of_upper = (m1 * c1 + (m3 * share + m4) * L1) * joints[1].cos();
+        let of_crank = (m2 * c2 + m3 * (1.0 - share) * L2) * joints[2].cos();
+        let of_fore = (m4 * c4 - m3 * share * L4) * fore.cos();
+        Some(Joints::<3>::new(0.0, of_upper + of_fore * by_2, of_crank + of_fore * by_3) * GRAVITY)
     }
 }

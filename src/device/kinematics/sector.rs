@@ -3,7 +3,7 @@
 //! Thread: any (RT safe).
 //!
 //! `x = r_h θ` along the arc of the handle, taken as straight: the sector turns by little. The motor's torque for a force is
-//! `τ_p = f r_h r_p / r_s`, which the ratio [`Sector::ratio`] carries.
+//! `τ_p = f r_h r_p / r_s`, which the ratio [`Sector::ratio`] carries. The handle is balanced: it has no weight to carry.
 
 use super::{Jacobian, Joints, Kinematics};
 use crate::math::Vec3;
@@ -25,6 +25,9 @@ impl Sector {
     /// The published kit.
     pub const HAPKIT: Self = Self { handle_m: 0.07, sector_m: 0.075, pulley_m: 0.0042, reach_rad: 0.6 };
 
+    /// One with the dimensions in the firmware of earlier programs.
+    pub const HAPKIT_TEXT: Self = Self { handle_m: 0.09, sector_m: 0.074, pulley_m: 0.005, reach_rad: 0.6 };
+
     /// Motor turns per turn of the sector.
     #[must_use]
     pub fn ratio(&self) -> f64 {
@@ -44,10 +47,5 @@ impl Kinematics<1> for Sector {
 
     fn jacobian(&self, joints: &Joints<1>) -> Option<Jacobian<1>> {
         (joints[0].abs() <= self.reach_rad).then(|| Jacobian::<1>::new(self.handle_m, 0.0, 0.0))
-    }
-
-    /// The handle is balanced.
-    fn weight(&self, _joints: &Joints<1>) -> Joints<1> {
-        Joints::zeros()
     }
 }

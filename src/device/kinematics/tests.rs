@@ -3,7 +3,10 @@
 use super::*;
 use crate::math::Random;
 
-const WOODY: Arm = Arm(ArmLinks { length_m: [0.080, 0.205, 0.245], mass_kg: [0.170, 0.110], centre_m: [0.051, 0.091] });
+const WOODY: Arm = Arm { length_m: [0.080, 0.205, 0.245] };
+const VINTAGE: Arm = Arm { length_m: [0.0, 0.138, 0.112] };
+/// Heavy enough for every term to show, none like another.
+const LINKS: Links = Links::new([(0.17, 0.03), (0.11, -0.02), (0.23, 0.09), (0.13, 0.07)]);
 
 /// A point in the box between `low` and `high`.
 fn point(random: &mut Random, low: [f64; 3], high: [f64; 3]) -> Vec3 {
@@ -68,8 +71,7 @@ fn the_falcon_agrees_with_itself_over_its_workspace() {
 #[test]
 fn the_arms_agree_with_themselves_over_their_workspace() {
     assert!(agree(&WOODY, [0.10, -0.12, -0.02], [0.32, 0.12, 0.20]) > 1500);
-    let vintage = Arm(ArmLinks { length_m: [0.0, 0.138, 0.112], mass_kg: [0.0; 2], centre_m: [0.0; 2] });
-    assert!(agree(&vintage, [0.05, -0.08, -0.16], [0.20, 0.08, 0.02]) > 1500);
+    assert!(agree(&VINTAGE, [0.05, -0.08, -0.16], [0.20, 0.08, 0.02]) > 1500);
 }
 
 #[test]
@@ -87,23 +89,69 @@ fn the_sector_agrees_with_itself_over_its_workspace() {
     assert!(agree(&Sector::HAPKIT, [-0.04, 0.0, 0.0], [0.04, 0.0, 0.0]) > 1500);
 }
 
-#[test]
-fn the_weight_of_the_arm_is_the_slope_of_its_potential_energy() {
-    let potential = |joints: &Joints<3>| {
-        let [la, lb, _] = WOODY.0.length_m;
-        let upper = la + WOODY.0.centre_m[0] * joints[1].cos();
-        let fore = la + lb * joints[1].cos() - WOODY.0.centre_m[1] * joints[2].cos();
-        GRAVITY * (WOODY.0.mass_kg[0] * upper + WOODY.0.mass_kg[1] * fore)
-    };
-    let joints = Joints::<3>::new(0.3, 0.6, 1.1);
-    let torque = WOODY.weight(&joints);
-    for joint in 0..3 {
-        let (mut ahead, mut behind) = (joints, joints);
-        ahead[joint] += 1e-5;
-        behind[joint] -= 1e-5;
-        let slope = (potential(&ahead) - potential(&behind)) / 2e-5;
-        assert!((torque[joint] - slope).abs() < 1e-9, "{torque}");
+/// The torques that carry the links are the slope of their potential energy, by fourth-order central differences; and the force at
+/// the handle that stands for them does the same work. Gives how many points counted.
+fn carries<const N: usize>(kinematics: &impl Kinematics<N>, low: [f64; 3], high: [f64; 3]) -> usize {
+    let mut random = Random::new(23);
+    let (mut counted, mut largest) = (0, 0.0_f64);
+    for _ in 0..500 {
+        let Some(joints) = kinematics.inverse(&point(&mut random, low, high)) else { continue };
+        let jacobian = kinematics.jacobian(&joints).expect("a derivative in the workspace");
+        if dexterity(&jacobian) < 0.02 {
+            continue;
+        }
+        counted += 1;
+        let weight = kinematics.weight(&joints, &LINKS).expect("a weight in the workspace");
+        for joint in 0..N {
+            let at = |factor: f64| {
+                let mut moved = joints;
+                moved[joint] += factor * 1e-3;
+                kinematics.potential(&moved, &LINKS).expect("neighbours in the workspace")
+            };
+            let slope = (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * 1e-3);
+            assert!((weight[joint] - slope).abs() < 1e-8, "{joints}: {} N·m is not {slope}", weight[joint]);
+        }
+        largest = largest.max(weight.amax());
+        let force = force_of_torques(&jacobian, &weight).expect("not singular");
+        assert!((jacobian.transpose() * force - weight).norm() < 1e-9);
     }
+    assert!(largest > 0.01, "{largest} N·m at most: nothing was weighed");
+    counted
+}
+
+#[test]
+fn the_weight_of_every_mechanism_is_the_slope_of_its_potential_energy() {
+    assert!(carries(&FalconLegs, [-0.04, -0.04, 0.085], [0.04, 0.04, 0.155]) > 400);
+    assert!(carries(&WOODY, [0.10, -0.12, -0.02], [0.32, 0.12, 0.20]) > 400);
+    assert!(carries(&VINTAGE, [0.05, -0.08, -0.16], [0.20, 0.08, 0.02]) > 400);
+    assert!(carries(&PolhemLinkage, [0.12, -0.1, -0.05], [0.26, 0.1, 0.12]) > 250);
+    // These have none: flat on a table, balanced, or carried by firmware.
+    let joints = Joints::<2>::new(2.0, 1.0);
+    assert_eq!(Pantograph::HAPLY.weight(&joints, &LINKS), Some(Joints::zeros()));
+    assert_eq!(Sector::HAPKIT.weight(&Joints::<1>::new(0.1), &LINKS), Some(Joints::zeros()));
+}
+
+#[test]
+fn a_mass_at_the_handle_weighs_straight_down_with_its_own_weight() {
+    // All of it in the plate of a Falcon: y is up.
+    let plate = Links::new([(0.1, 0.0)]);
+    let joints = FalconLegs.inverse(&Vec3::new(0.01, -0.02, 0.12)).expect("in reach");
+    let jacobian = FalconLegs.jacobian(&joints).expect("not singular");
+    let torques = FalconLegs.weight(&joints, &plate).expect("not singular");
+    let force = force_of_torques(&jacobian, &torques).expect("not singular");
+    assert!((force - Vec3::y() * 0.1 * GRAVITY).norm() < 1e-9, "{force}");
+    // All of it at the end of an arm's fore link, and of a Polhem's stylus: z is up.
+    let end = Links::new([(0.0, 0.0), (0.1, 0.245)]);
+    let joints = Joints::<3>::new(0.3, 0.6, 1.1);
+    let jacobian = WOODY.jacobian(&joints).expect("not singular");
+    let force = force_of_torques(&jacobian, &WOODY.weight(&joints, &end).expect("in reach")).expect("not singular");
+    assert!((force - Vec3::z() * 0.1 * GRAVITY).norm() < 1e-9, "{force}");
+    let end = Links::new([(0.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.1, 0.1308)]);
+    let joints = PolhemLinkage.inverse(&Vec3::new(0.2, 0.02, 0.03)).expect("in reach");
+    let jacobian = PolhemLinkage.jacobian(&joints).expect("not singular");
+    let torques = PolhemLinkage.weight(&joints, &end).expect("in reach");
+    let force = force_of_torques(&jacobian, &torques).expect("not singular");
+    assert!((force - Vec3::z() * 0.1 * GRAVITY).norm() < 1e-9, "{force}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 #![expect(clippy::disallowed_types, clippy::disallowed_macros, reason = "looks around before anything is driven")]
 
 use super::websocket;
-use crate::device::driver::catalogue::{DRIVERS, INVERSE3, SPACEMOUSE};
+use crate::device::driver::catalogue::{DRIVERS, HAPKIT_TEXT, INPUTS, INVERSE3, SPACEMOUSE};
 use crate::device::wire::{ftdi, spacemouse};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::fs;
@@ -94,14 +94,14 @@ pub fn fits(driver: &str, bus: Bus, (vendor, product): (u16, u16)) -> bool {
             vendor == 0x16C0 && matches!(product >> 4, 0x047..=0x049 | 0x04B) && product != 0x0486
         }
         // Arduino boards of both brands.
-        "haply-2dof" | "hapkit" => matches!(vendor, 0x2341 | 0x2A03),
+        "haply-2dof" | "hapkit" | HAPKIT_TEXT => matches!(vendor, 0x2341 | 0x2A03),
         SPACEMOUSE => spacemouse::model(vendor, product).is_some(),
         _ => false,
     }
 }
 
 fn drivers(bus: Bus, usb: (u16, u16)) -> Vec<&'static str> {
-    DRIVERS.into_iter().chain([SPACEMOUSE]).filter(|word| fits(word, bus, usb)).collect()
+    DRIVERS.into_iter().chain(INPUTS).filter(|word| fits(word, bus, usb)).collect()
 }
 
 /// Everything connected that some driver is for, or could be for: other serial ports are listed without a driver.
@@ -266,7 +266,7 @@ mod tests {
             (0x2341, 0x0043),
             (0x256F, 0xC635),
         ];
-        for word in DRIVERS.into_iter().chain([SPACEMOUSE]) {
+        for word in DRIVERS.into_iter().chain(INPUTS) {
             // What a service has is known by the service's address.
             let numbered = Bus::of(word) != Bus::Service;
             assert_eq!(known.iter().any(|usb| fits(word, Bus::of(word), *usb)), numbered, "{word}");

@@ -14,7 +14,7 @@ use crate::shared::{Clock as _, MonoNs};
 use std::path::Path;
 
 /// One driver for each protocol, those first whose questions mean least to the others.
-const ASKED: [&str; 5] = ["hapkit", "polhem", "woodenhaptics-frames", "falcon", "haply-2dof"];
+const ASKED: [&str; 6] = ["hapkit", catalogue::HAPKIT_TEXT, "polhem", "woodenhaptics-frames", "falcon", "haply-2dof"];
 /// Time for an answer, ns.
 const PATIENCE_NS: u64 = 400_000_000;
 /// Answers that make it certain.

@@ -14,7 +14,7 @@ use super::websocket::{self, WebSocketPort};
 use super::{OpenFault, Port};
 use crate::device::DeviceSpec;
 use crate::device::driver::Trim;
-use crate::device::driver::catalogue::{self, AnyDriver};
+use crate::device::driver::catalogue::{self, AnyDriver, Unit};
 use crate::device::wire::ftdi::FALCON_USB;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -150,7 +150,8 @@ fn driver(spec: &DeviceSpec, trim: &Trim) -> Result<AnyDriver, OpenFault> {
     };
     let unknown =
         || OpenFault::Failed { place: spec.model.clone(), why: format!("no driver is called `{}`", spec.driver) };
-    catalogue::trimmed_driver(&spec.driver, firmware, trim).ok_or_else(unknown)
+    let unit = Unit { trim: *trim, links: spec.mechanics.links };
+    catalogue::unit_driver(&spec.driver, firmware, &unit).ok_or_else(unknown)
 }
 
 #[cfg(test)]

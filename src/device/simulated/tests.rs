@@ -42,6 +42,7 @@ pub(crate) fn test_spec() -> DeviceSpec {
             friction: part(0.1, 1e-3),
             quantum: part(10e-6, 1e-4),
             latency_ticks: 0,
+            links: None,
         },
         connection: Connection::default(),
     }

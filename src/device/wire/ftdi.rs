@@ -74,6 +74,17 @@ mod tests {
     }
 
     #[test]
+    fn no_transfers_upset_the_way_to_a_frame() {
+        use crate::device::wire::falcon::{Answer, Reader};
+        let answer = Answer { encoders: [-516, 1447, -96], buttons: 4, homed: [true; 3] };
+        let good = [&[0x31, 0x60][..], &answer.encode()].concat();
+        super::super::fuzz::survives::<Reader>(&[&good, &[0x31, 0x60]], &good, |reader, transfer| {
+            let frames = payload(transfer).flatten().filter_map(|&byte| reader.push(byte));
+            frames.filter(|raw| Answer::of(raw) == answer).count()
+        });
+    }
+
+    #[test]
     fn status_bytes_are_left_out_of_every_packet() {
         assert_eq!(payload(&[1, 0x60]).count(), 0);
         assert_eq!(payload(&[]).count() + payload(&[1]).count(), 0);

@@ -1,4 +1,4 @@
-//! Hapkit: hapticd's own frames for it (docs/hapkit-protocol.md), and the text that earlier programs spoke.
+//! Hapkit: hapticd's own frames for it (docs/hapkit-protocol.md).
 //!
 //! Thread: device I/O.
 //!
@@ -8,9 +8,6 @@
 //! ```
 //!
 //! Numbers have their lowest byte first. The checksum is the CRC-8 of polynomial 0x07 over everything between it and A5.
-
-use super::text::{Text, numbers};
-use std::fmt::Write as _;
 
 const SYNC: u8 = 0xA5;
 const TORQUE: u8 = b'T';
@@ -157,62 +154,6 @@ impl<const N: usize> HapkitReader<N> {
     }
 }
 
-/// The text of earlier programs: no use for haptics, because the device waits a second for the end of a command, but enough
-/// to find out what is on the line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LegacyCommand {
-    /// Start anew; answered by `reset`.
-    Reset,
-    /// Where are you; answered by position and velocity.
-    Where,
-    /// Give this force, N.
-    Force(f64),
-}
-
-impl LegacyCommand {
-    /// Its text. There is no end mark.
-    #[must_use]
-    pub fn encode(&self) -> Text<24> {
-        let mut text = Text::default();
-        // At most 13 characters: fits.
-        let _ = match self {
-            Self::Reset => text.write_str("00"),
-            Self::Where => text.write_str("01"),
-            Self::Force(force) => {
-                write!(text, "03{:.4}", if force.is_finite() { force.clamp(-99.0, 99.0) } else { 0.0 })
-            }
-        };
-        text
-    }
-}
-
-/// Position and velocity in a line of earlier programs, `0.0123%-0.5000`, without its end.
-#[must_use]
-pub fn legacy_answer(line: &[u8]) -> Option<[f64; 2]> {
-    numbers::<f64, 2>(line, Some(b'%')).filter(|pair| pair.iter().all(|value| value.is_finite()))
-}
-
-/// Lines of earlier programs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LegacyReader {
-    line: Text<40>,
-    overlong: bool,
-}
-
-impl LegacyReader {
-    /// Takes a byte; gives position and velocity when it ends a line of them.
-    pub fn push(&mut self, byte: u8) -> Option<[f64; 2]> {
-        if byte == b'\n' {
-            let whole = !std::mem::take(&mut self.overlong);
-            let answer = legacy_answer(self.line.as_bytes()).filter(|_| whole);
-            self.line.clear();
-            return answer;
-        }
-        self.overlong |= !self.line.push(byte);
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::fuzz::{hex, survives};
@@ -242,16 +183,6 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_earlier_programs_is_read_and_written() {
-        assert_eq!(LegacyCommand::Force(-1.25).encode().as_bytes(), b"03-1.2500");
-        assert_eq!(LegacyCommand::Where.encode().as_bytes(), b"01");
-        let mut reader = LegacyReader::default();
-        let read = b"reset\r\n0.0123%-0.5000\r\n".iter().filter_map(|&byte| reader.push(byte)).last();
-        assert_eq!(read, Some([0.0123, -0.5]));
-        assert_eq!(legacy_answer(b"nan%1"), None);
-    }
-
-    #[test]
     fn no_bytes_upset_the_readers() {
         let good = HapkitAnswer { sequence: 0xA5, angle_urad: 0x00A5_5AA5, ..HapkitAnswer::default() }.encode();
         let command = HapkitCommand::Torque(77).encode(1);
@@ -260,10 +191,6 @@ mod tests {
         });
         survives::<HapkitReader<COMMAND>>(&[&good, &command], &command, |reader, bytes| {
             bytes.iter().filter(|&&byte| reader.push(byte) == Some(command)).count()
-        });
-        let line = b"0.0123%-0.5000\r\n";
-        survives::<LegacyReader>(&[line], line, |reader, bytes| {
-            bytes.iter().filter(|&&byte| reader.push(byte).is_some()).count()
         });
     }
 }

@@ -14,6 +14,7 @@ pub mod ftdi;
 #[cfg(test)]
 pub(crate) mod fuzz;
 pub mod hapkit;
+pub mod hapkit_text;
 pub mod haply;
 pub mod inverse3;
 pub mod json;

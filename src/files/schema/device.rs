@@ -3,6 +3,7 @@
 //! Thread: cold.
 
 use super::{ANY_LENGTH, Choice, Key, Keys, Kind, NOT_BLANK, Schema};
+use crate::device::LINKS_MAX;
 use crate::files::document::Format;
 use crate::files::quantity::Dimension as D;
 
@@ -32,7 +33,8 @@ static ROOT: Keys = Keys {
             Kind::Text("^[a-z0-9-]+$", ANY_LENGTH),
             "\"simulated\"",
             "Part of the program that talks to it, a word of a-z, 0-9 and -: simulated, falcon, polhem, vintage, \
-             woodenhaptics, haply-2dof, hapkit, inverse3, spacemouse; and for older boards of WoodenHaptics and Polhem, by the \
+             woodenhaptics, haply-2dof, hapkit, inverse3, spacemouse; hapkit-text for a Hapkit with the firmware of earlier programs; \
+             and for older boards of WoodenHaptics and Polhem, by the \
              generation of their protocol, woodenhaptics-frames, woodenhaptics-mbed, woodenhaptics-teensy",
         ),
         Key::table("capabilities", &CAPABILITIES, "What the device senses and gives"),
@@ -267,6 +269,33 @@ static MECHANICS: Keys = Keys {
             .at_most(0.1)
             .or("\"0 ms\""),
         quantity("rate", D::Frequency, "\"1 kHz\"", "Rate of the haptic loop").at_least(100.0).at_most(10_000.0),
+        Key::new(
+            "links",
+            Kind::Tables(&LINK, LINKS_MAX),
+            "",
+            "What the moving links weigh, for the motors to carry: of a serial arm upper link and fore link; of a Polhem \
+             upper link, crank, coupler and fore link with stylus; of a Falcon plate with grip, one arm and the bars of one leg",
+        )
+        .optional("what the driver knows of its kind"),
+    ],
+    choices: &[],
+};
+
+static LINK: Keys = Keys {
+    heading: "[[mechanics.links]]",
+    about: "One link of the mechanism; all of them are told, in the order above. A mass of zero is not carried. Too much of it lifts \
+            the handle by itself.",
+    keys: &[
+        quantity("mass", D::Mass, "\"0.17 kg\"", "Its mass").not_negative().at_most(10.0),
+        quantity(
+            "centre",
+            D::Length,
+            "\"51 mm\"",
+            "From its first joint along it to its centre of mass; less than zero beyond the joint",
+        )
+        .at_least(-1.0)
+        .at_most(1.0)
+        .or("\"0 mm\""),
     ],
     choices: &[],
 };
