@@ -205,6 +205,8 @@ struct Outcome {
     turned: (f64, f64),
     /// Largest departure from the lead of the thread until it was unscrewed, m.
     off_lead_m: f64,
+    /// Height at which that was, m.
+    off_lead_at_m: f64,
     /// Virtual time, s, part of it spent on the bolt or in the hole, and how often it was left.
     seconds: f64,
     on: f64,
@@ -254,7 +256,9 @@ impl Outcome {
             if pose.translation.vector.z < fit.below && out_s == 0.0 {
                 self.on += 1e-3;
                 let lead = fit.pitch.map_or(way, |pitch| pitch * turned / TAU);
-                self.off_lead_m = self.off_lead_m.max((way - lead).abs());
+                if (way - lead).abs() > self.off_lead_m {
+                    (self.off_lead_m, self.off_lead_at_m) = ((way - lead).abs(), pose.translation.vector.z);
+                }
             } else {
                 self.left += u32::from(out_s == 0.0);
                 out_s += 1e-3;
@@ -319,24 +323,31 @@ fn holds(scene: &SceneSpec, outcome: &Outcome) {
     assert!(outcome.peak_n > 1.0 && outcome.peak_nm > 0.05, "it was hardly touched: {outcome:?}");
 }
 
-/// The rates that are tried: the scene's, and the slowest there is.
-const RATES_HZ: [f64; 2] = [1000.0, 30.0];
+/// The slowest rate of a simulation, beside that of the scenes.
+const SLOW_HZ: f64 = 30.0;
+
+fn a_restless_hand_on_the_nut(rate_hz: f64) {
+    let scene = nut_on_its_bolt(rate_hz);
+    let outcome = restless(&scene, seconds(), Fit { pitch: Some(5e-3), below: 0.018 });
+    holds(&scene, &outcome);
+    // Half of the axial play of 0.46 mm either way, what the tilt within the play adds, and what contacts give way.
+    assert!(outcome.off_lead_m < 0.8e-3, "it left its thread: {outcome:?}");
+    assert!(outcome.turned.1 - outcome.turned.0 > 0.05, "it was hardly turned: {outcome:?}");
+}
 
 #[test]
 fn a_restless_hand_cannot_push_the_nut_through_its_thread() {
-    for rate_hz in RATES_HZ {
-        let scene = nut_on_its_bolt(rate_hz);
-        let outcome = restless(&scene, seconds(), Fit { pitch: Some(5e-3), below: 0.018 });
-        holds(&scene, &outcome);
-        // Half of the axial play of 0.46 mm either way, what the tilt within the play adds, and what contacts give way.
-        assert!(outcome.off_lead_m < 0.8e-3, "it left its thread: {outcome:?}");
-        assert!(outcome.turned.1 - outcome.turned.0 > 0.05, "it was hardly turned: {outcome:?}");
-    }
+    a_restless_hand_on_the_nut(1000.0);
+}
+
+#[test]
+fn a_restless_hand_cannot_push_the_nut_through_its_thread_when_the_simulation_is_slow() {
+    a_restless_hand_on_the_nut(SLOW_HZ);
 }
 
 #[test]
 fn a_restless_hand_cannot_push_the_peg_through_the_wall() {
-    for rate_hz in RATES_HZ {
+    for rate_hz in [1000.0, SLOW_HZ] {
         let scene = peg_in_its_hole(rate_hz);
         let outcome = restless(&scene, seconds(), Fit { pitch: None, below: 0.03 });
         holds(&scene, &outcome);

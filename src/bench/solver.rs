@@ -2,9 +2,10 @@
 //!
 //! Thread: main.
 //!
-//! Both get the same problems and must reach the same residual of the laws (complementarity, cone, dissipation ≤ 10⁻⁸), not
+//! Both get the same problems and must reach the same residual of the laws (complementarity, cone, dissipation ≤ 10⁻⁹), not
 //! the same tolerance of their own: a small correction is not a small error. The baseline may make 20,000 sweeps; a problem
-//! it has not solved by then counts with the time that took. Problems are timed one by one, the two taking turns.
+//! it has not solved by then counts with the time that took. Problems are timed one by one, the two taking turns; times are of the
+//! processor, one thread.
 
 use super::assembly::drive::{ThreadPair, peg_in_hole};
 use super::assembly::task::{Task, problems};
@@ -15,12 +16,14 @@ use crate::mechanism::newton::{Workspace, solve_robustly};
 use crate::mechanism::pgs;
 use crate::mechanism::samples::{Kind, Sample, sample};
 use crate::mechanism::solver::{Settings, residuals};
+use crate::shared::realtime::thread_busy_ns;
 use std::time::Instant;
 
 const SUITE: &str = "solver";
 /// Residual of the laws that counts as solved.
-const SOLVED: f64 = 1e-8;
-const OURS: Settings = Settings { iterations: 30, tolerance: 1e-9, relaxation: 1.3 };
+const SOLVED: f64 = 1e-9;
+/// A third of it is asked for: round-off may stand in the way by a factor of three.
+const OURS: Settings = Settings { iterations: 30, tolerance: SOLVED / 3.0, relaxation: 1.3 };
 /// Problems that were met are taken that far from each other, so that a short run sees all of the way.
 const STRIDE: usize = 7;
 /// Sweeps the baseline makes between two looks at its residual, and at most.
@@ -126,15 +129,20 @@ fn measure(source: &Source, met: &[Sample], options: &Options) -> (Figures, Figu
         let Some(sample) = made.as_ref().or_else(|| met.get(number * STRIDE % met.len().max(1))) else { break };
         let problem = sample.problem();
         let mut lambda = vec![0.0; sample.free.len()];
-        let start = Instant::now();
+        let start = thread_busy_ns();
         let outcome = solve_robustly(&problem, &mut lambda, &OURS, &mut work, || false);
-        ours.add(sample, &lambda, outcome.iterations, start.elapsed().as_secs_f64() * 1e6);
+        ours.add(sample, &lambda, outcome.iterations, us_since(start));
         lambda.fill(0.0);
         let (sweeps, us) = project(sample, &mut lambda);
         baseline.add(sample, &lambda, sweeps, us);
         number += 1;
     }
     (ours, baseline)
+}
+
+/// Time on the processor since, µs.
+fn us_since(start_ns: u64) -> f64 {
+    (thread_busy_ns() - start_ns) as f64 * 1e-3
 }
 
 /// The baseline until the laws hold or it has had its sweeps; looking at the residual is not timed.
@@ -144,9 +152,9 @@ fn project(sample: &Sample, lambda: &mut [f64]) -> (u32, f64) {
     let settings = Settings { iterations: turn, tolerance: 0.0, relaxation: 1.0 };
     let (mut sweeps, mut us) = (0, 0.0);
     while sweeps < most {
-        let start = Instant::now();
+        let start = thread_busy_ns();
         pgs::solve(&problem, lambda, &settings);
-        us += start.elapsed().as_secs_f64() * 1e6;
+        us += us_since(start);
         sweeps += turn;
         if residuals(&problem, lambda).worst() <= SOLVED {
             break;
@@ -166,7 +174,11 @@ mod tests {
         run(&Options { seconds: 0.1, ..Options::default() }, &mut report).expect("the suite runs");
         let solved: Vec<_> = report.records().iter().filter(|r| r.stat == "solved").collect();
         assert_eq!(solved.len(), GROUPS.len());
-        assert!(solved.iter().all(|record| record.value == 100.0));
+        // With a mass ratio of a million round-off leaves some a little short.
+        let all = |name: &str| !name.ends_with("mass-ratio-1e6");
+        assert!(solved.iter().all(|record| record.value == 100.0 || !all(&record.name)));
+        let mut worst = report.records().iter().filter(|r| r.stat == "worst-residual");
+        assert!(worst.all(|record| record.value <= 1e-8));
         assert!(solved.iter().any(|record| record.comparison.as_ref().is_some_and(|c| c.baseline_value < 50.0)));
     }
 }

@@ -340,7 +340,7 @@ impl CollisionModel {
                 Side::A => (&holder_a, &holder_b),
                 Side::B => (&holder_b, &holder_a),
             };
-            let touch = Touch::of(holder, target, &contact.point);
+            let touch = contact.touch.unwrap_or_else(|| Touch::of(holder, target, &contact.point));
             let surface = if touch.flipped == (contact.side == Side::A) { Side::A } else { Side::B };
             let (point_a, point_b, normal) = match surface {
                 Side::B => (touch.point, touch.point - touch.outward * touch.gap, touch.outward),

@@ -137,6 +137,11 @@ impl Contact {
         }
     }
 
+    /// One of the two is a machined part.
+    pub(super) fn is_of_part(&self, movers: &[Mover]) -> bool {
+        self.pair(movers).iter().any(|mover| matches!(mover.shape, Shape::Part(_)))
+    }
+
     /// The two movers.
     fn pair<'a>(&self, movers: &'a [Mover]) -> [&'a Mover; 2] {
         self.movers.map(|mover| &movers[mover])

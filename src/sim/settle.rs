@@ -39,6 +39,9 @@ const MOST_WAY: f64 = 2.0;
 const CLOSED_M: f64 = 1e-10;
 /// The same for a contact that carries force, m: a solve that comes from inside leaves traces of force on contacts that are open.
 const CARRYING_M: f64 = 1e-8;
+/// The same for machined parts, m, whose surfaces are rougher than this. Points that stand for a curved face are feet that a part would
+/// rock on, this far off the ground, and hardly ever come to rest.
+const CLOSED_OF_PARTS_M: f64 = 2e-7;
 /// Speed at a contact below which it counts as none, m/s.
 const AT_REST_M_PER_S: f64 = 1e-9;
 /// Impact speed below which there is no rebound, in units of the speed gravity gives in a step.
@@ -74,12 +77,12 @@ pub(super) fn settle(model: &SimModel, data: &mut SimData, step_s: f64) {
     fill_compliance(&mut compliance, rows, &closed.contacts, &closed.ends, 1.0, |mover| mover.inverse_mass);
     let bounces = closed.rebounds.iter().any(|speed| *speed > 0.0);
     if bounces
-        && let Some(impulses) = closed.impulses(&compliance, 1.0, &model.solver)
+        && let Some(impulses) = closed.impulses(&compliance, 1.0, &model.solver, &mut data.workspace)
         && closed.strike(data, &impulses, false, step_s)
     {
         return;
     }
-    if let Some(impulses) = closed.impulses(&compliance, 0.0, &model.solver) {
+    if let Some(impulses) = closed.impulses(&compliance, 0.0, &model.solver, &mut data.workspace) {
         closed.strike(data, &impulses, true, step_s);
     }
 }
@@ -90,9 +93,12 @@ impl Closed {
             contact.candidate.gap.max(0.0)
                 + step_s * contact.rate(0, &data.movers, |mover| mover.midpoint + mover.creep)
         };
-        let from: Vec<usize> = (0..data.contacts.len())
-            .filter(|i| gap(&data.contacts[*i]) < if data.lambda[3 * i] > 0.0 { CARRYING_M } else { CLOSED_M })
-            .collect();
+        let closed = |i: usize| match data.contacts[i].is_of_part(&data.movers) {
+            true => CLOSED_OF_PARTS_M,
+            false if data.lambda[3 * i] > 0.0 => CARRYING_M,
+            false => CLOSED_M,
+        };
+        let from: Vec<usize> = (0..data.contacts.len()).filter(|i| gap(&data.contacts[*i]) < closed(*i)).collect();
         let ends = ends(data);
         let slow = REBOUND_STEPS * step_s * model.gravity.norm();
         let rebound = |contact: &Contact| {
@@ -137,7 +143,7 @@ impl Closed {
     }
 
     /// Total impulses of the step under the law on velocities, with `bounce` times the rebound.
-    fn impulses(&self, compliance: &[f64], bounce: f64, settings: &Settings) -> Option<Vec<f64>> {
+    fn impulses(&self, compliance: &[f64], bounce: f64, settings: &Settings, work: &mut Workspace) -> Option<Vec<f64>> {
         let rows = self.done.len();
         let blocks: Vec<Block> =
             self.contacts.iter().enumerate().map(|(i, contact)| block(i, contact.friction)).collect();
@@ -152,7 +158,7 @@ impl Closed {
         }
         let problem = Problem { blocks: &blocks, compliance, stride: rows, free: &free };
         let mut impulses = self.done.clone();
-        solve_robustly(&problem, &mut impulses, settings, &mut Workspace::default(), || false);
+        solve_robustly(&problem, &mut impulses, settings, work, || false);
         impulses.iter().all(|x| x.is_finite()).then_some(impulses)
     }
 

@@ -11,8 +11,9 @@
 //! is enough to hold it, if they are the right ones. Which ones depends on how it is pushed. So the load is spread first, over all nodes, as
 //! a thin elastic layer would spread it, without friction but with last step's friction among the loads; nodes that carry are
 //! then gathered into patches, and each patch is stood for by one point of the surface in the middle of its pressure. The
-//! contact law is then solved exactly on these. What does not carry but is next in some direction is added as a sentinel.
+//! contact law is then solved exactly on these. What they would let in is added, and what is next in some direction as a sentinel.
 
+mod missed;
 mod near;
 mod pressure;
 mod reduce;

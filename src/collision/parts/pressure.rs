@@ -18,6 +18,8 @@ const STIFFER: f64 = 1e3;
 /// Depth to which nothing may press in, m: the layer is made stiffer until it does not. Less than what is felt or counts as
 /// penetration, more than the rounding of the distances; and so much that a patch has several nodes.
 const DEEPEST: f64 = 2e-6;
+/// The same when a few contacts are asked whether they are enough, m.
+const DEEPEST_OF_FEW: f64 = 1e-8;
 /// Times the layer is made stiffer at most.
 const STIFFENINGS: usize = 3;
 /// Most rounds. What is left after them does not matter: the contact law is solved afterwards.
@@ -38,6 +40,30 @@ struct Node {
     index: u32,
 }
 
+/// How the bodies move, with moments scaled by the size of the part.
+#[derive(Clone, Copy, Debug)]
+struct Inertia {
+    free: Vec6,
+    matrix: Mat6,
+    /// Mean yielding.
+    mean: f64,
+}
+
+impl Inertia {
+    /// None when nothing yields, and so nothing presses.
+    fn of(way: &Way, size: f64) -> Option<Self> {
+        let scale = Vec6::new(1.0, 1.0, 1.0, size, size, size);
+        let free = way.free.component_mul(&scale);
+        let yielding = Mat6::from_fn(|i, j| way.yielding[(i, j)] * scale[i] * scale[j]);
+        let mean = yielding.trace() / 6.0;
+        if !(mean > 0.0 && mean.is_finite() && free.iter().all(|x| x.is_finite())) {
+            return None;
+        }
+        let matrix = (yielding + Mat6::identity() * (LOCKED * mean)).try_inverse()?;
+        Some(Self { free, matrix, mean })
+    }
+}
+
 /// Room for the work, kept from look to look.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Press {
@@ -51,32 +77,40 @@ impl Press {
     pub(super) fn spread(&mut self, near: &Near, way: &Way, size: f64) -> bool {
         self.pressure.clear();
         self.pressure.resize(near.len(), 0.0);
-        let scale = Vec6::new(1.0, 1.0, 1.0, size, size, size);
-        let free = way.free.component_mul(&scale);
-        let yielding = Mat6::from_fn(|i, j| way.yielding[(i, j)] * scale[i] * scale[j]);
-        let mean = yielding.trace() / 6.0;
-        if !(mean > 0.0 && mean.is_finite() && free.iter().all(|x| x.is_finite())) {
-            return false;
-        }
-        let Some(inertia) = (yielding + Mat6::identity() * (LOCKED * mean)).try_inverse() else { return false };
-        self.gather(near, &free, size);
+        let Some(inertia) = Inertia::of(way, size) else { return false };
+        self.gather(near, &inertia.free, size);
         let total: f64 = near.area.iter().sum();
-        let mut layer = STIFFER / (mean * total);
-        let mut at = free;
-        for _ in 0..=STIFFENINGS {
-            at = settle(&self.nodes, &inertia, layer, &free, at);
-            let depth = |node: &Node| -(node.gap + node.row.dot(&at));
-            let deepest = self.nodes.iter().map(depth).fold(0.0, f64::max);
-            if deepest <= 1.5 * DEEPEST {
-                break;
-            }
-            layer *= deepest / DEEPEST;
-        }
+        let (at, layer) = self.press(&inertia, total, DEEPEST);
         for node in &self.nodes {
             let depth = -(node.gap + node.row.dot(&at));
             self.pressure[node.index as usize] = layer * node.area * depth.max(0.0);
         }
         true
+    }
+
+    /// Where the bodies go if these contacts alone, rows and gaps, keep them apart; none when nothing yields. Angles are in sizes of the part.
+    pub(super) fn foresee(&mut self, contacts: &[(Vec6, f64)], way: &Way, size: f64) -> Option<Vec6> {
+        let inertia = Inertia::of(way, size)?;
+        let node = |(row, gap): &(Vec6, f64)| Node { row: *row, gap: *gap, area: 1.0, index: 0 };
+        self.nodes.clear();
+        self.nodes.extend(contacts.iter().map(node));
+        Some(self.press(&inertia, contacts.len() as f64, DEEPEST_OF_FEW).0)
+    }
+
+    /// Displacement and stiffness of a layer over the nodes, of whole area `total`, that gives way by about `deepest`.
+    fn press(&self, inertia: &Inertia, total: f64, deepest: f64) -> (Vec6, f64) {
+        let mut layer = STIFFER / (inertia.mean * total);
+        let mut at = inertia.free;
+        for _ in 0..=STIFFENINGS {
+            at = settle(&self.nodes, &inertia.matrix, layer, &inertia.free, at);
+            let depth = |node: &Node| -(node.gap + node.row.dot(&at));
+            let depth = self.nodes.iter().map(depth).fold(0.0, f64::max);
+            if depth <= 1.5 * deepest {
+                break;
+            }
+            layer *= depth / deepest;
+        }
+        (at, layer)
     }
 
     /// The nodes that could carry: none that is farther than twice the whole motion can.

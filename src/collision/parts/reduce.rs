@@ -9,6 +9,8 @@
 //! surface and not through it: the chord of a quarter turn would lie a tenth of the radius inside, and friction on it would have a
 //! tenth too short an arm. As pressure moves from one node to the next the point moves with it, so facets are not felt.
 //!
+//! **Missed.** What these points would let in is added ([`super::missed`]).
+//!
 //! **Sentinels.** For each of twelve small motions, along and about each axis, the node that would stop it first.
 //!
 //! **Watch.** For a tool that moves on by itself between two looks, as far as `ρ`: nodes whose planes bound all others, worst first. If
@@ -21,9 +23,10 @@
 //! **The baseline**, as published: k-means of the nodes that overlap, and the deepest of each cluster (seed 001 IV).
 
 use super::super::Side;
+use super::missed::Missed;
 use super::near::{Holder, Near, Way};
 use super::pressure::Press;
-use super::touch::{gap, put_back, slide};
+use super::touch::{Touch, gap, put_back, slide};
 use crate::math::{Pose, Vec3, Vec6};
 
 /// How nodes are reduced to contacts.
@@ -101,6 +104,13 @@ pub(in super::super) struct Chosen {
     pub(in super::super) side: Side,
     /// In the frame of the side's shape.
     pub(in super::super) point: Vec3,
+    /// How it touches, where that is known already.
+    pub(in super::super) touch: Option<Touch>,
+}
+
+/// Number of a node that is a contact as itself.
+pub(super) fn watched(side: Side, node: usize) -> usize {
+    WATCHED + 2 * node + usize::from(side == Side::B)
 }
 
 /// What is remembered of a pair from one look to the next.
@@ -109,6 +119,7 @@ pub(in super::super) struct Reducer {
     /// Centres of the patches: place in the frame of B's shape, normal likewise.
     centers: [Option<Place>; MOST],
     press: Press,
+    missed: Missed,
     /// Nodes that carry, or an even part of them.
     active: Vec<u32>,
     /// Patch of each.
@@ -149,7 +160,7 @@ pub(in super::super) struct View<'a> {
 }
 
 impl View<'_> {
-    fn holder(&self, side: Side) -> &Holder<'_> {
+    pub(super) fn holder(&self, side: Side) -> &Holder<'_> {
         if side == Side::A { self.a } else { self.b }
     }
 
@@ -183,6 +194,9 @@ impl Reducer {
             Reduction::Pressure => {
                 if self.press.spread(view.near, view.way, view.size) {
                     self.patches(view, ((most as f64 * PATCHES) as usize).max(1));
+                    if !self.chosen.is_empty() {
+                        self.missed.add(view, &mut self.press, &mut self.chosen, most);
+                    }
                 }
                 self.sentinels(view, most);
             }
@@ -358,7 +372,7 @@ impl Reducer {
             let speed = if axis < 3 { row[axis] } else { row[axis] / view.size };
             self.stopped[2 * axis + usize::from(speed > 0.0)] |= speed.abs() > STOPS;
         }
-        Some(Chosen { number, side, point })
+        Some(Chosen { number, side, point, touch: None })
     }
 
     /// Adds the nodes that would stop each of twelve motions first, unless a patch does, nearest first, while there is room.
@@ -388,7 +402,7 @@ impl Reducer {
             let point = part.nodes[view.near.node[index] as usize].position;
             let near = |chosen: &Chosen| chosen.side == side && (chosen.point - point).norm() < TOGETHER * view.size;
             if !self.chosen.iter().any(near) {
-                self.chosen.push(Chosen { number: SENTINELS + motion, side, point });
+                self.chosen.push(Chosen { number: SENTINELS + motion, side, point, touch: None });
             }
         }
     }
@@ -437,8 +451,8 @@ impl Reducer {
             close(&mut self.open, index, reach);
             let (side, node) = (near.side[index], near.node[index] as usize);
             let Some(part) = view.holder(side).part else { continue };
-            let number = WATCHED + 2 * node + usize::from(side == Side::B);
-            self.chosen.push(Chosen { number, side, point: part.nodes[node].position });
+            let point = part.nodes[node].position;
+            self.chosen.push(Chosen { number: watched(side, node), side, point, touch: None });
         }
     }
 
@@ -463,7 +477,7 @@ impl Reducer {
                 && let Some(part) = view.holder(near.side[index]).part
             {
                 let point = part.nodes[near.node[index] as usize].position;
-                self.chosen.push(Chosen { number, side: near.side[index], point });
+                self.chosen.push(Chosen { number, side: near.side[index], point, touch: None });
             }
         }
         self.centers = centers.map(|center| center.map(|center| view.in_b(&center)));

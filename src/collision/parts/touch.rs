@@ -5,6 +5,8 @@
 //! Where two faces touch, both know the normal. Where a face touches an edge, the face knows it: the distance from the
 //! edge, of a point that is nearly on it, points anywhere between the two faces that meet there. A peg that leans on the rim of its
 //! hole would be held up by the rim. So where the normals of the two sides do not agree, the one that is the same all around counts.
+//! Where two edges cross, as those of a nut's ridge and of the end of its bolt do at the corner of the flanks that touch, it is the normal of
+//! those two faces that lie on each other.
 
 use super::near::Holder;
 use crate::geometry::Surface;
@@ -23,6 +25,10 @@ const SHALLOWER: f64 = 1e-6;
 const ON_SURFACE: f64 = 1e-7;
 /// How much more an edge bends than a face, at least.
 const BENDS: f64 = 1e-3;
+/// How much an edge bends at least where it crosses another: 8°.
+const EDGE: f64 = 1e-2;
+/// Cosine above which two faces lie on each other.
+const FACING: f64 = 0.985;
 
 /// A point of one side on the surface of the other, in the world.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +57,12 @@ impl Touch {
         if -own.dot(&outward) > SAME || holder.part.is_none() || !near {
             return plain;
         }
-        if bends(holder, point) + BENDS < bends(target, &local(target, &met)) {
+        let (around, around_met) = (Around::of(holder, point), Around::of(target, &local(target, &met)));
+        let (bends, met_bends) = (around.bends(), around_met.bends());
+        if bends > EDGE && met_bends > EDGE {
+            return Self { outward: around.facing(&around_met).unwrap_or(outward), ..plain };
+        }
+        if bends + BENDS < met_bends {
             return Self { point: met, outward: own, gap: back.distance, flipped: true };
         }
         plain
@@ -104,11 +115,26 @@ pub(super) fn put_back(surface: &dyn Surface, p: &Vec3) -> Option<Vec3> {
     (again.distance.abs() < ON_SURFACE && again.normal.dot(&found.normal) > 0.9).then_some(on)
 }
 
-/// How much the normal of a side's surface turns about a point of it: one less the least cosine.
-fn bends(side: &Holder<'_>, point: &Vec3) -> f64 {
-    let normal = side.surface.signed_distance(point).normal;
-    let (t1, t2) = tangents(&normal);
-    let way = |d: Vec3| side.surface.signed_distance(&(point + d * AROUND)).normal;
-    let turn = |t: Vec3| 1.0 - way(t).dot(&way(-t));
-    turn(t1).max(turn(t2))
+/// Normals of a side's surface about a point of it, in the world: two opposite ones, then two others.
+struct Around([Vec3; 4]);
+
+impl Around {
+    fn of(side: &Holder<'_>, point: &Vec3) -> Self {
+        let (t1, t2) = tangents(&side.surface.signed_distance(point).normal);
+        let way = |d: Vec3| side.pose.rotation * side.surface.signed_distance(&(point + d * AROUND)).normal;
+        Self([way(t1), way(-t1), way(t2), way(-t2)])
+    }
+
+    /// How much the normal turns about the point: one less the least cosine.
+    fn bends(&self) -> f64 {
+        let [a, b, c, d] = &self.0;
+        1.0 - a.dot(b).min(c.dot(d))
+    }
+
+    /// The normal of the other side's face that lies on one of this side's; none if no two do.
+    fn facing(&self, other: &Self) -> Option<Vec3> {
+        let pairs = self.0.iter().flat_map(|own| other.0.iter().map(|met| (-own.dot(met), *met)));
+        let (cosine, met) = pairs.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (cosine > FACING).then_some(met)
+    }
 }

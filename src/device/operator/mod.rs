@@ -430,6 +430,13 @@ impl Operator {
         };
         (self.phase, self.phase_s) = (index, 0.0);
         self.senses.begin_phase();
+        // A spanner that is swung on is still on the same nut.
+        let nut = match (&self.plan, phase.action) {
+            (Plan::Swing { centre, axis: old, lever: arm, .. }, Action::Swing { axis, lever, .. }) => {
+                (*old == axis && *arm == lever).then_some(*centre)
+            }
+            _ => None,
+        };
         self.let_be();
         let tool = perceived.tool(&self.mapping);
         let pace = self.hand.pace;
@@ -459,8 +466,9 @@ impl Operator {
                 self.plan = Plan::Screw { reach, turn, rate, back: false };
             }
             Action::Swing { axis, lever, swing_rad: angle, rate_rad_s, .. } => {
-                let (centre, rate) = (self.target.translation.vector - lever, rate_rad_s * pace);
-                let stroke = Stroke::new(self.target, centre, &axis, angle, rate);
+                let centre = nut.unwrap_or(self.target.translation.vector - lever);
+                let rate = rate_rad_s * pace;
+                let stroke = stroke(&self.target, &centre, (&axis, &lever), angle, rate);
                 self.plan = Plan::Swing { stroke, centre, axis, lever, angle, rate, back: false };
             }
             Action::Search { radius, pitch, speed, force } => {
@@ -537,14 +545,8 @@ impl Operator {
             Plan::Swing { stroke, centre, axis, lever, angle, rate, back } => {
                 if self.plan_s >= stroke.duration_s() {
                     *back = !*back;
-                    // From where the hand is to where it should be, however far it was pushed off.
-                    let arm = self.target.translation.vector - *centre;
-                    let arm = arm - *axis * axis.dot(&arm);
-                    let at = axis.dot(&lever.cross(&arm)).atan2(lever.dot(&arm));
                     let to = if *back { 0.0 } else { *angle };
-                    let place = *centre + exp_so3(&(*axis * at)) * *lever;
-                    let from = Pose::from_parts(place.into(), self.target.rotation);
-                    *stroke = Stroke::new(from, *centre, axis, to - at, *rate);
+                    *stroke = self::stroke(&self.target, centre, (axis, lever), to, *rate);
                     self.plan_s = 0.0;
                 }
                 stroke.at(self.plan_s)
@@ -689,6 +691,15 @@ fn give_way(target: &Pose, handle: &Pose, hand: &HandModel) -> (Pose, [Vec3; 2])
     let (turn, angular) = cut(turn, hand.push_max.angular / hand.stiffness.angular);
     let rotation: Rot = exp_so3(&turn) * handle.rotation;
     (Pose::from_parts((handle.translation.vector + off).into(), rotation), [linear, angular])
+}
+
+/// A stroke of a spanner about `centre` from where the hand is, however far it was pushed off, to the angle `to` from where strokes begin.
+fn stroke(hand: &Pose, centre: &Vec3, (axis, lever): (&Vec3, &Vec3), to: f64, rate: f64) -> Stroke {
+    let arm = hand.translation.vector - centre;
+    let arm = arm - axis * axis.dot(&arm);
+    let at = axis.dot(&lever.cross(&arm)).atan2(lever.dot(&arm));
+    let place = centre + exp_so3(&(axis * at)) * lever;
+    Stroke::new(Pose::from_parts(place.into(), hand.rotation), *centre, axis, to - at, rate)
 }
 
 /// Corrects the grip by a `share` of how far the tool is seen to be off its goal.

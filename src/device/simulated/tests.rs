@@ -578,3 +578,22 @@ fn a_screwing_hand_turns_on_and_back_again_with_the_tool_let_go_in_between() {
     });
     assert!(turned > 2.5, "and the tool goes on: {turned}");
 }
+
+#[test]
+fn a_hand_that_swings_a_spanner_on_in_the_next_phase_swings_it_about_the_same_nut() {
+    let lever = Vec3::new(0.0, 0.04, 0.0);
+    let swing = |swing_rad| Action::Swing { axis: Vec3::z(), lever, swing_rad, rate_rad_s: 1.2, force: Vec3::zeros() };
+    let first = Phase::new("first", swing(-1.0), Until::Elapsed { seconds: 0.5 }, 10.0);
+    let then = Phase::new("then", swing(-0.7), Until::Elapsed { seconds: 5.0 }, 10.0);
+    let script = Script::new(&[first, then]).expect("they fit");
+    let mut device = SimulatedDevice::new(test_spec(), Operator::new(Skill::Expert, script, Mapping::identity()), 1);
+    let mut angles = [0.0_f64; 2];
+    run(&mut device, 4000, |_, sample, _| {
+        let arm = sample.expect("it speaks").pose_device_handle.translation.vector + lever;
+        assert!((arm.norm() - 0.04).abs() < 5e-3, "the hand is {} m from the nut", arm.norm());
+        let angle = lever.cross(&arm).z.atan2(lever.dot(&arm));
+        angles = [angles[0].min(angle), angles[1].max(angle)];
+        push(Vec3::zeros())
+    });
+    assert!(angles[0] < -0.6 && angles[0] > -0.9 && angles[1] < 0.2, "strokes of the angle asked for: {angles:?}");
+}
