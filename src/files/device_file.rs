@@ -272,6 +272,11 @@ fn read_links(table: &Table<'_>, driver: Option<&str>) -> Option<Links> {
             (links.mass_kg[index], links.centre_m[index]) = (mass.unwrap_or(0.0), centre);
         }
     }
+    if let Some(first) = tables.get(LINKS_MAX) {
+        let message = format!("there are {} `links`; no mechanism has more than {LINKS_MAX}", tables.len());
+        first.report(Problem::error(first.span(), message).help("leave some out"));
+        return None;
+    }
     let names = driver.map(catalogue::links)?;
     if tables.is_empty() {
         return None;

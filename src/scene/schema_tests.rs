@@ -36,6 +36,7 @@ const BEYOND: &[&str] = &[
     "is shorter than two ticks",
     "is not an address",
     "listens beyond loopback",
+    "`links` must tell",
 ];
 
 /// One kind of file: its table, its reader, its schema in the drafts that matter.

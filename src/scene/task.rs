@@ -229,32 +229,79 @@ struct Watched {
     lead: Option<Lead>,
 }
 
-/// Follows a tool along a thread.
+/// Stretches that a way along a thread is remembered in.
+const STRETCHES: usize = 32;
+
+/// Follows a tool along a thread: how far it has turned while it kept within a tolerance of one and the same helix. What came before
+/// is forgotten no further than it must be, for a nut that finds its thread is still off it in the first turn.
 #[derive(Clone, Copy, Debug)]
 struct Lead {
     last: Rot,
-    /// Turned since the tool began to keep to the thread, rad, and how high it was then, m.
+    /// Turned since it was first seen, rad.
     turned: f64,
-    began: f64,
+    stretches: [Stretch; STRETCHES],
+    count: usize,
+}
+
+/// A part of the way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    /// Turn at which it begins, rad.
+    from: f64,
+    /// Lowest and highest that the tool was above the helix through the origin, m.
+    low: f64,
+    high: f64,
 }
 
 impl Lead {
-    /// The tool as first seen, or after it has left the thread.
-    fn at(tool: &Pose, axis: &Vec3) -> Self {
-        Self { last: tool.rotation, turned: 0.0, began: axis.dot(&tool.translation.vector) }
+    /// The tool as first seen.
+    fn at(tool: &Pose) -> Self {
+        Self { last: tool.rotation, turned: 0.0, stretches: [Stretch::default(); STRETCHES], count: 0 }
     }
 
-    /// Takes in the tool's pose; how far it has been turned along the thread.
-    fn follow(&mut self, tool: &Pose, axis: &Vec3, pitch_m: f64, tolerance_m: f64) -> f64 {
+    /// Takes in the tool's pose; how far it has been turned along the thread. `whole_rad` is the turn that is asked for.
+    fn follow(&mut self, tool: &Pose, axis: &Vec3, pitch_m: f64, (whole_rad, tolerance_m): (f64, f64)) -> f64 {
         self.turned += axis.dot(&log_so3(&(tool.rotation * self.last.inverse())));
         self.last = tool.rotation;
-        let risen = axis.dot(&tool.translation.vector) - self.began;
         // A right-hand nut goes down when it is turned with the clock, and up against it.
-        let meant = self.turned * pitch_m / TAU;
-        if !((risen - meant).abs() <= tolerance_m) {
-            *self = Self::at(tool, axis);
+        let above = axis.dot(&tool.translation.vector) - self.turned * pitch_m / TAU;
+        let now = Stretch { from: self.turned, low: above, high: above };
+        match self.stretches[..self.count].last_mut() {
+            Some(last) if (self.turned - last.from).abs() < whole_rad / (STRETCHES / 2) as f64 => {
+                (last.low, last.high) = (last.low.min(above), last.high.max(above));
+            }
+            _ => self.push(now),
         }
-        -self.turned * pitch_m.signum()
+        self.forget(tolerance_m, now);
+        (self.stretches[0].from - self.turned) * pitch_m.signum()
+    }
+
+    /// Adds a stretch; when there is no room, two and two become one.
+    fn push(&mut self, stretch: Stretch) {
+        if self.count == STRETCHES {
+            self.count /= 2;
+            for k in 0..self.count {
+                let [a, b] = [self.stretches[2 * k], self.stretches[2 * k + 1]];
+                self.stretches[k] = Stretch { from: a.from, low: a.low.min(b.low), high: a.high.max(b.high) };
+            }
+        }
+        self.stretches[self.count] = stretch;
+        self.count += 1;
+    }
+
+    /// Drops the oldest until the rest is within the tolerance of one helix.
+    fn forget(&mut self, tolerance_m: f64, now: Stretch) {
+        let keeps = |stretches: &[Stretch]| {
+            let low = stretches.iter().map(|stretch| stretch.low).fold(f64::INFINITY, f64::min);
+            let high = stretches.iter().map(|stretch| stretch.high).fold(f64::NEG_INFINITY, f64::max);
+            high - low <= 2.0 * tolerance_m
+        };
+        let kept = (0..self.count).find(|from| keeps(&self.stretches[*from..self.count])).unwrap_or(self.count);
+        self.stretches.copy_within(kept..self.count, 0);
+        self.count -= kept;
+        if self.count == 0 {
+            self.push(now);
+        }
     }
 }
 
@@ -297,8 +344,8 @@ impl TaskWatcher {
             let Watched { goal, since_s, state, mut lead } = self.goals[index];
             let holds = match goal.condition {
                 Condition::ToolScrewed { axis, angle_rad, pitch_m, tolerance_m } => {
-                    let lead = lead.get_or_insert(Lead::at(&seen.tool, &axis));
-                    lead.follow(&seen.tool, &axis, pitch_m, tolerance_m) >= angle_rad
+                    let lead = lead.get_or_insert(Lead::at(&seen.tool));
+                    lead.follow(&seen.tool, &axis, pitch_m, (angle_rad, tolerance_m)) >= angle_rad
                 }
                 condition => self.holds(&condition, seen),
             };
@@ -551,6 +598,27 @@ mod tests {
         assert!(!met(0.0, 5e-3), "turned on the spot");
         assert!(!met(4e-3, 5e-3), "another lead");
         assert!(!met(5e-3, -5e-3), "the other hand");
+    }
+
+    #[test]
+    fn play_anywhere_on_the_way_is_no_reason_to_begin_anew() {
+        let dark = SceneView::empty();
+        let condition =
+            Condition::ToolScrewed { axis: Vec3::z(), angle_rad: 2.5 * TAU, pitch_m: 5e-3, tolerance_m: 5e-4 };
+        // Low by `before` in the first third of a turn, high by `after` in the last half of three.
+        let met = |before: f64, after: f64| {
+            let mut watcher = watcher(condition, When::Once, 0.0);
+            for step in 0..=300 {
+                let turns = f64::from(step) * 0.01;
+                let off = if turns < 0.3 { -before } else { 0.0 } + if turns > 2.4 { after } else { 0.0 };
+                let place = (Vec3::z() * (off - 5e-3 * turns)).into();
+                let tool = Pose::from_parts(place, exp_so3(&(Vec3::z() * (-TAU * turns))));
+                watcher.observe(&Observation { tool, ..seen(turns, &dark) });
+            }
+            watcher.progress().success
+        };
+        assert!(met(0.0, 0.0) && met(4.5e-4, 4.5e-4));
+        assert!(met(1.5e-3, 0.0) && !met(0.0, 1.5e-3), "the beginning is forgotten, and no more than that");
     }
 
     #[test]
