@@ -224,8 +224,10 @@ struct Outcome {
 struct Fit {
     /// Pitch of the thread; none for a plain hole.
     pitch: Option<f64>,
-    /// Height of the tool below which it is held, m.
+    /// Height of the tool below which it is on, m.
     below: f64,
+    /// Height below which so much of it is on that it is held to its way, m.
+    held_below: f64,
 }
 
 /// Time out of the hole after which one begins again, s.
@@ -256,7 +258,8 @@ impl Outcome {
             if pose.translation.vector.z < fit.below && out_s == 0.0 {
                 self.on += 1e-3;
                 let lead = fit.pitch.map_or(way, |pitch| pitch * turned / TAU);
-                if (way - lead).abs() > self.off_lead_m {
+                let held = pose.translation.vector.z < fit.held_below;
+                if held && (way - lead).abs() > self.off_lead_m {
                     (self.off_lead_m, self.off_lead_at_m) = ((way - lead).abs(), pose.translation.vector.z);
                 }
             } else {
@@ -328,8 +331,9 @@ const SLOW_HZ: f64 = 30.0;
 
 fn a_restless_hand_on_the_nut(rate_hz: f64) {
     let scene = nut_on_its_bolt(rate_hz);
-    let outcome = restless(&scene, seconds(), Fit { pitch: Some(5e-3), below: 0.018 });
+    let outcome = restless(&scene, seconds(), Fit { pitch: Some(5e-3), below: 0.018, held_below: 0.016 });
     holds(&scene, &outcome);
+    // Above 16 mm less than a pitch is on, and the nut tips as it runs out; the scene calls it engaged from there on down.
     // Half of the axial play of 0.46 mm either way, what the tilt within the play adds, and what contacts give way.
     assert!(outcome.off_lead_m < 0.8e-3, "it left its thread: {outcome:?}");
     assert!(outcome.turned.1 - outcome.turned.0 > 0.05, "it was hardly turned: {outcome:?}");
@@ -349,7 +353,7 @@ fn a_restless_hand_cannot_push_the_nut_through_its_thread_when_the_simulation_is
 fn a_restless_hand_cannot_push_the_peg_through_the_wall() {
     for rate_hz in [1000.0, SLOW_HZ] {
         let scene = peg_in_its_hole(rate_hz);
-        let outcome = restless(&scene, seconds(), Fit { pitch: None, below: 0.03 });
+        let outcome = restless(&scene, seconds(), Fit { pitch: None, below: 0.03, held_below: 0.03 });
         holds(&scene, &outcome);
     }
 }
