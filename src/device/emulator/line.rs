@@ -31,6 +31,21 @@ pub enum Trouble {
     Garbage,
 }
 
+/// Every kind of trouble, for tests that go through all of them.
+#[cfg(test)]
+pub(super) const TROUBLES: [Trouble; 10] = [
+    Trouble::Drop,
+    Trouble::Split,
+    Trouble::Duplicate,
+    Trouble::Corrupt(0, 0x20),
+    Trouble::Corrupt(3, 0x20),
+    Trouble::Corrupt(9, 0x20),
+    Trouble::Late(3_000_000),
+    Trouble::Late(12_000_000),
+    Trouble::Short,
+    Trouble::Garbage,
+];
+
 #[derive(Clone, Copy, Debug)]
 struct Message {
     bytes: [u8; MESSAGE_MAX],

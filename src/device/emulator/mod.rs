@@ -49,6 +49,15 @@ const DERIVATIVE_STEP: f64 = 1e-4;
 /// The joints may move so far before the weight, which changes slowly, is worked out anew, rad.
 const WEIGHT_STEP: f64 = 1e-3;
 
+/// The joints with one of them moved back and forth by the step of a derivative.
+fn around<const N: usize>(joints: &Joints<N>, joint: usize) -> [Joints<N>; 2] {
+    [-DERIVATIVE_STEP, DERIVATIVE_STEP].map(|step| {
+        let mut moved = *joints;
+        moved[joint] += step;
+        moved
+    })
+}
+
 /// What firmware can sense.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Senses<const N: usize> {
@@ -270,12 +279,8 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
     fn energy_slope(&self, joints: &Joints<N>) -> Option<Joints<N>> {
         let mut slope = Joints::<N>::zeros();
         for joint in 0..N {
-            let at = |step: f64| {
-                let mut joints = *joints;
-                joints[joint] += step;
-                self.kinematics.potential(&joints, &self.links)
-            };
-            slope[joint] = (at(DERIVATIVE_STEP)? - at(-DERIVATIVE_STEP)?) / (2.0 * DERIVATIVE_STEP);
+            let [before, after] = around(joints, joint).map(|at| self.kinematics.potential(&at, &self.links));
+            slope[joint] = (after? - before?) / (2.0 * DERIVATIVE_STEP);
         }
         Some(slope)
     }
@@ -283,13 +288,8 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
     fn derivative(&self, joints: &Joints<N>) -> Option<Jacobian<N>> {
         let mut jacobian = Jacobian::<N>::zeros();
         for joint in 0..N {
-            let at = |step: f64| {
-                let mut joints = *joints;
-                joints[joint] += step;
-                self.kinematics.forward(&joints)
-            };
-            let way = at(DERIVATIVE_STEP)? - at(-DERIVATIVE_STEP)?;
-            jacobian.set_column(joint, &(way / (2.0 * DERIVATIVE_STEP)));
+            let [before, after] = around(joints, joint).map(|at| self.kinematics.forward(&at));
+            jacobian.set_column(joint, &((after? - before?) / (2.0 * DERIVATIVE_STEP)));
         }
         Some(jacobian)
     }

@@ -134,6 +134,7 @@ impl Emulated for SpaceMouse {
 
 #[cfg(test)]
 mod tests {
+    use super::super::line::TROUBLES;
     use super::super::{Line, Trouble, exchange};
     use super::*;
     use crate::device::driver::{Driver, DriverEventKind, DriverState, Host, SpaceMouseFamily, SpaceMouseScale};
@@ -142,22 +143,10 @@ mod tests {
     /// where the cap is as soon as reports come through again, and at rest when the cap is let go.
     #[test]
     fn every_fault_in_every_state_is_over_with_the_next_report() {
-        let troubles = [
-            Trouble::Drop,
-            Trouble::Split,
-            Trouble::Duplicate,
-            Trouble::Corrupt(0, 0x20),
-            Trouble::Corrupt(3, 0x20),
-            Trouble::Corrupt(9, 0x01),
-            Trouble::Late(3_000_000),
-            Trouble::Late(12_000_000),
-            Trouble::Short,
-            Trouble::Garbage,
-        ];
         for (together, moves) in [(false, 0.0), (false, 0.3), (false, 0.6), (true, 0.0), (true, 0.3), (true, 0.6)] {
             let mut driver = Host::new(SpaceMouseFamily::new(SpaceMouseScale::default()));
             let (mut mouse, mut line, mut pose, mut ms) = (SpaceMouse::new(together), Line::default(), None, 0_u64);
-            for case in 0..troubles.len() + 3 {
+            for case in 0..TROUBLES.len() + 3 {
                 let begins = ms;
                 while ms < begins + 400 {
                     ms += 1;
@@ -165,10 +154,10 @@ mod tests {
                     // Aside for a while, to and fro in the second state, and let go at the end.
                     let swings = if moves == 0.3 { (ms as f64 * 0.05).sin() } else { 1.0 };
                     let push = if gone < 300 { Vec3::new(0.0, moves * swings, 0.0) } else { Vec3::zeros() };
-                    if gone == 50 || (case == troubles.len() && gone > 50 && gone < 150) {
-                        line.upset(troubles.get(case).copied().unwrap_or(Trouble::Split));
+                    if gone == 50 || (case == TROUBLES.len() && gone > 50 && gone < 150) {
+                        line.upset(TROUBLES.get(case).copied().unwrap_or(Trouble::Split));
                     }
-                    match (case.saturating_sub(troubles.len()), gone) {
+                    match (case.saturating_sub(TROUBLES.len()), gone) {
                         (1, 50) => line.stall(now.plus(100_000_000)),
                         (2, 50) => {
                             line.cut(true);

@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, reason = "a test reports by panicking")]
 
+use super::line::TROUBLES;
 use super::*;
 use crate::device::driver::{Driver, DriverEventKind, DriverState, FalconCalibration, FalconFamily, HomingGuide, Host};
 use crate::device::kinematics::FalconLegs;
@@ -141,19 +142,7 @@ impl<D: Driver, F: Firmware<N>, K: Kinematics<N>, const N: usize> Desk<D, F, K, 
     pub(super) fn stands_trouble(&mut self, force: Vec3) {
         self.run(300, Some(force));
         self.peak_n = 0.0;
-        let troubles = [
-            Trouble::Drop,
-            Trouble::Split,
-            Trouble::Duplicate,
-            Trouble::Corrupt(0, 0x20),
-            Trouble::Corrupt(3, 0x20),
-            Trouble::Corrupt(9, 0x20),
-            Trouble::Late(3 * MS),
-            Trouble::Late(12 * MS),
-            Trouble::Short,
-            Trouble::Garbage,
-        ];
-        for trouble in troubles {
+        for trouble in TROUBLES {
             let before = self.driver.facts();
             self.line.upset(trouble);
             self.run(40, Some(force));
