@@ -97,7 +97,9 @@ pub(super) fn faces(pair: u16, a: &Placed<'_>, b: &Placed<'_>, margin: f64, plac
     manifold.corners(Side::A, &face_b, &face_a);
     let corners = manifold.places.len();
     manifold.crossings(&face_a, &face_b);
-    let whole = manifold.places.has_area();
+    // Sideways the shapes part after the width of the common area at least: where that is less than the depth, the faces
+    // may not be the shortest way out.
+    let whole = manifold.places.has_area() && -distance <= manifold.places.width();
     if whole && alone {
         *places = manifold.places;
     } else if whole {

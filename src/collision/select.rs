@@ -121,6 +121,24 @@ impl Places {
         rest.iter().any(|place| way(place).cross(&farthest).norm() > wide * farthest.norm())
     }
 
+    /// Least width of the area that the places bound, m: one side of the narrowest strip around it passes through two of them.
+    pub(super) fn width(&self) -> f64 {
+        let all = self.as_slice();
+        let mut least = f64::INFINITY;
+        for (k, one) in all.iter().enumerate() {
+            for other in &all[k + 1..] {
+                let Some(across) = one.normal.cross(&(other.point_a - one.point_a)).try_normalize(0.0) else {
+                    continue;
+                };
+                let reach = |place: &Place| across.dot(&(place.point_a - one.point_a));
+                let (low, high) =
+                    all.iter().map(reach).fold((0.0_f64, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+                least = least.min(high - low);
+            }
+        }
+        least
+    }
+
     pub(super) fn len(&self) -> usize {
         self.count
     }
