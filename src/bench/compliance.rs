@@ -63,7 +63,7 @@ fn exact(
         let start = Stopwatch::start();
         by_rows(&mut body, &rows, &mut peer)?;
         peer_ms.push(start.us() * 1e-3);
-        body.finish();
+        body.finish().map_err(failed)?;
     }
     let name = format!("{order}/{count}-rows");
     let off = difference(&ours, &peer);

@@ -149,7 +149,7 @@ impl PressedBar {
             self.rows.add_transposed(&self.lambda, &mut self.force);
             self.body.apply_contact(&self.force).map_err(failed)?;
         }
-        self.body.finish();
+        self.body.finish().map_err(failed)?;
         times.correction = lap();
         Ok(times)
     }

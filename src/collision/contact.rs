@@ -20,6 +20,7 @@
 //! When the core of a feature is sharp (a corner, an edge, a rim) and inside the other solid, the normal is that of the
 //! nearest face, or the balance of two: right while the depth is small against the shapes.
 
+use super::face::faces;
 use super::minimum::{Hit, touch};
 use super::select::{MAX_PER_PAIR, Place, Places};
 use super::{Candidate, Candidates, Side};
@@ -42,7 +43,7 @@ pub struct Placed<'a> {
 }
 
 impl Placed<'_> {
-    fn pose_world_shape(&self) -> Pose {
+    pub(super) fn pose_world_shape(&self) -> Pose {
         self.pose_world_body * self.pose_body_shape
     }
 }
@@ -64,8 +65,10 @@ const DEEPER_M: f64 = 5e-7;
 pub fn collide(pair: u16, a: &Placed<'_>, b: &Placed<'_>, margin: f64, out: &mut Candidates) {
     let size = a.surface.bounding_sphere().radius.min(b.surface.bounding_sphere().radius);
     let mut places = Places::new(size);
-    one_way(pair, Side::B, a, b, margin, &mut places);
-    one_way(pair, Side::A, b, a, margin, &mut places);
+    if !faces(pair, a, b, margin, &mut places) {
+        one_way(pair, Side::B, a, b, margin, &mut places);
+        one_way(pair, Side::A, b, a, margin, &mut places);
+    }
     let found = places.len();
     let (to_a, to_b) = (a.pose_world_body.inverse(), b.pose_world_body.inverse());
     let kept = places.keep(MAX_PER_PAIR, margin);

@@ -74,6 +74,17 @@ fn a_tilted_box_touches_with_the_two_corners_of_its_lower_edge() {
 }
 
 #[test]
+fn a_corner_of_a_plate_that_enters_the_side_of_another_is_pushed_back_sideways() {
+    let plate = cuboid(0.05, 0.05, 0.001);
+    // Both lie on one floor; the corner of A, turned by 45°, is 10 µm inside B.
+    let reach = 0.05 * 2.0_f64.sqrt() + 0.05 - 1e-5;
+    let pose = Pose::new(Vec3::new(reach, 0.003, 0.0), Vec3::z() * std::f64::consts::FRAC_PI_4);
+    let list = touch_at((plate.clone(), pose), (plate, Pose::identity()), 1e-4);
+    near(list[0].gap, -1e-5, 1e-12);
+    assert!((list[0].normal - Vec3::x()).norm() < 1e-9, "{:?}", list[0].normal);
+}
+
+#[test]
 fn a_sphere_touches_plane_box_and_sphere_along_the_line_to_its_centre() {
     let ball = Shape::Sphere(Sphere { radius: 0.05 });
     let on_plane = touch_at((ball.clone(), at(0.3, 0.2, 0.051)), (PLANE, Pose::identity()), 0.01);

@@ -5,6 +5,8 @@
 //! ```text
 //!  Request (poses) ──► broad phase ──► feature × surface, both ways ──► merge, thin ──► Reply (candidates)
 //!                      [model]         [contact], [minimum]             [select]
+//!                                  ──► face × face, clipped  ──► thin
+//!                                      [face]                    [select]
 //!                      nodes × distance model, both ways ──► reduce
 //!                      [detect], [field], [gpu]              [parts]
 //!  Service: the same function inline, or on its own thread                              [thread]
@@ -18,6 +20,7 @@ mod contact;
 #[cfg(test)]
 mod contact_tests;
 pub mod detect;
+mod face;
 pub mod field;
 pub mod gpu;
 mod minimum;

@@ -18,6 +18,12 @@ const MAX_FOUND: usize = 96;
 
 /// Places nearer to each other than this part of the smaller shape's radius, with like normals, are one place.
 const MERGE_PART: f64 = 0.02;
+/// The same for the corners of a common area of two faces: only what is one corner found twice is merged, no support is lost.
+const EXACT_PART: f64 = 1e-6;
+/// A common area narrower than this part of the smaller shape's radius is a line, not an area.
+const NARROW_PART: f64 = 1e-6;
+/// Two areas that differ by less than this part are equal when the least important corner is chosen.
+const EQUAL_AREAS: f64 = 1e-6;
 /// A filler nearer than this part of the smaller shape's radius to a place of the first kind that is as deep is dropped.
 const FILLER_PART: f64 = 0.2;
 /// Cosine between normals that are alike: 8°.
@@ -52,7 +58,11 @@ pub(super) struct Places {
     list: [Place; MAX_FOUND],
     count: usize,
     /// Size of the smaller shape, m.
-    size: f64,
+    pub(super) size: f64,
+    /// Places nearer to each other than this are one, m.
+    near: f64,
+    /// The places bound an area of support.
+    is_area: bool,
     /// Places lost for want of room.
     pub(super) overflow: u32,
 }
@@ -67,12 +77,17 @@ impl Places {
             gap: f64::INFINITY,
             is_filler: false,
         };
-        Self { list: [nowhere; MAX_FOUND], count: 0, size, overflow: 0 }
+        Self { list: [nowhere; MAX_FOUND], count: 0, size, near: MERGE_PART * size, is_area: false, overflow: 0 }
+    }
+
+    /// For the corners of an area of support.
+    pub(super) fn exact(size: f64) -> Self {
+        Self { near: EXACT_PART * size, is_area: true, ..Self::new(size) }
     }
 
     /// Adds a place, or merges it with one of its kind that is like it.
     pub(super) fn push(&mut self, new: Place) {
-        let near = MERGE_PART * self.size;
+        let near = self.near;
         let like =
             self.list[..self.count].iter_mut().find(|old| old.is_filler == new.is_filler && old.is_like(&new, near));
         if let Some(old) = like {
@@ -93,6 +108,37 @@ impl Places {
         }
     }
 
+    pub(super) fn as_slice(&self) -> &[Place] {
+        &self.list[..self.count]
+    }
+
+    /// True when the places do not all lie on a line.
+    pub(super) fn has_area(&self) -> bool {
+        let Some((first, rest)) = self.as_slice().split_first() else { return false };
+        let way = |place: &Place| place.point_a - first.point_a;
+        let farthest = rest.iter().map(way).fold(Vec3::zeros(), |far, v| if v.norm() > far.norm() { v } else { far });
+        let wide = NARROW_PART * self.size;
+        rest.iter().any(|place| way(place).cross(&farthest).norm() > wide * farthest.norm())
+    }
+
+    /// Least width of the area that the places bound, m: one side of the narrowest strip around it passes through two of them.
+    pub(super) fn width(&self) -> f64 {
+        let all = self.as_slice();
+        let mut least = f64::INFINITY;
+        for (k, one) in all.iter().enumerate() {
+            for other in &all[k + 1..] {
+                let Some(across) = one.normal.cross(&(other.point_a - one.point_a)).try_normalize(0.0) else {
+                    continue;
+                };
+                let reach = |place: &Place| across.dot(&(place.point_a - one.point_a));
+                let (low, high) =
+                    all.iter().map(reach).fold((0.0_f64, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+                least = least.min(high - low);
+            }
+        }
+        least
+    }
+
     pub(super) fn len(&self) -> usize {
         self.count
     }
@@ -100,6 +146,9 @@ impl Places {
     /// Moves the places to keep to the front and gives them: the deepest, then one after the other the one farthest from
     /// all kept so far, where distance counts both place and normal and a larger gap counts against it; fillers last.
     pub(super) fn keep(&mut self, most: usize, margin: f64) -> &[Place] {
+        if self.is_area {
+            return self.keep_area(most);
+        }
         self.drop_idle_fillers();
         let (size, all) = (self.size, &mut self.list[..self.count]);
         let kept = most.min(all.len());
@@ -127,6 +176,47 @@ impl Places {
             all.swap(k, next.0);
         }
         &all[..kept]
+    }
+
+    /// The corners of an area of support, at most `most`: as long as there are too many, the corner is dropped without which
+    /// the area shrinks least; of equal ones that with the highest id. The deepest stays.
+    fn keep_area(&mut self, most: usize) -> &[Place] {
+        let Some(first) = self.as_slice().first() else { return &[] };
+        let (normal, count) = (first.normal, self.count as f64);
+        let middle = self.as_slice().iter().map(|place| place.point_a).sum::<Vec3>() / count;
+        let x = normal.cross(&if normal.x.abs() < 0.5 { Vec3::x() } else { Vec3::y() });
+        let y = normal.cross(&x);
+        let angle = |place: &Place| {
+            let arm = place.point_a - middle;
+            y.dot(&arm).atan2(x.dot(&arm))
+        };
+        if self.count > most {
+            self.list[..self.count].sort_unstable_by(|a, b| angle(a).total_cmp(&angle(b)).then(a.id.cmp(&b.id)));
+        }
+        while self.count > most {
+            let (all, n) = (self.as_slice(), self.count);
+            let deepest = all.iter().fold(f64::INFINITY, |least, place| least.min(place.gap));
+            let area = |k: usize| {
+                let (here, before, after) = (&all[k], &all[(k + n - 1) % n], &all[(k + 1) % n]);
+                let area = (here.point_a - before.point_a).cross(&(after.point_a - here.point_a)).dot(&normal);
+                if here.gap < deepest + MERGE_GAP && here.gap < before.gap.min(after.gap) - MERGE_GAP {
+                    f64::INFINITY
+                } else {
+                    area
+                }
+            };
+            let mut least = 0;
+            for k in 1..n {
+                let (new, old) = (area(k), area(least));
+                let tie = EQUAL_AREAS * self.size * self.size;
+                if new < old - tie || new < old + tie && all[k].id > all[least].id {
+                    least = k;
+                }
+            }
+            self.list.copy_within(least + 1..n, least);
+            self.count -= 1;
+        }
+        self.as_slice()
     }
 
     /// Drops the fillers that have a place of the first kind, as deep as themselves, near.

@@ -165,7 +165,7 @@ impl AsyncBody {
 
     /// Ends the step under way.
     pub fn finish(&mut self) {
-        self.body.finish();
+        self.body.advance();
     }
 
     /// Solves for the free motion from that of the step before.

@@ -6,13 +6,14 @@
 //! `Ψ = µ |S − 1|² + λ/2 tr²(S − 1)`. The force `w R (2µ (S − 1) + λ tr(S − 1) 1) g_a` is its exact derivative (the
 //! turning of `R` does no work, as `S` and its stress have the same axes), zero for every rigid motion. The matrix is
 //! the stiffness turned with the points, `Σ R K Rᵀ`: positive semi-definite always, and the exact derivative but for
-//! the turning of `R`.
+//! the turning of `R`. Quasi-static steps of this type add that part and iterate (`equilibrium`).
 //!
 //! Step. Seed 004, eqs 1.4–1.7, with one linearisation: `(M + h D + h² K) v_f = M v + h (p − f(q)) + h Hᵀλ`. Divided by
 //! `h`, this is the mechanism's `A û = b + Hᵀλ` with `A = M/h + D + h K`, `û = v_f`, `q_f = q + h û`. (Eq. 1.7 is the
 //! same for `dv`; the sign of its external force is that of eq. 1.4 here.) Quasi-static, eq. 1.9: `K dq = p − f + Hᵀλ`,
 //! the same with `A = h K`, `dq = h û`.
 
+use super::equilibrium::{EquilibriumSpec, StepOutcome, round_off_n};
 use super::factor::Factor;
 use super::model::{FemError, FemModel};
 use super::pattern::{SparseMatrix, add_vector};
@@ -30,17 +31,32 @@ pub struct CorotationalBody {
     /// Rotation of each point, kept from step to step.
     quaternions: Vec<Rot>,
     pub(super) rotations: Vec<Mat3>,
-    stiffness: SparseMatrix,
+    pub(super) stiffness: SparseMatrix,
     pub(super) matrix: SparseMatrix,
-    factor: Factor,
+    pub(super) factor: Factor,
     pub(super) step_s: f64,
-    position: Vec<f64>,
+    pub(super) position: Vec<f64>,
     velocity: Vec<f64>,
-    gravity: Vec<f64>,
+    pub(super) gravity: Vec<f64>,
+    /// Limits of the search for equilibrium.
+    pub(super) equilibrium: EquilibriumSpec,
+    /// Residual that round-off leaves, N.
+    pub(super) round_off_n: f64,
+    /// Load of the quasi-static step: external, gravity, constraints.
+    pub(super) load: Vec<f64>,
+    /// Load not in balance at the start of the step.
+    pub(super) gap: Vec<f64>,
+    /// Position at the start of the substep.
+    pub(super) checkpoint: Vec<f64>,
+    /// Position at the start of the step.
+    start: Vec<f64>,
+    /// Strain of each point for the geometric stiffness, and that stiffness in world axes.
+    pub(super) strains: Vec<Mat3>,
+    pub(super) turning: Vec<Mat3>,
     /// `b` and `û` of the step under way.
     pub(super) right: Vec<f64>,
     pub(super) midpoint: Vec<f64>,
-    scratch: Vec<f64>,
+    pub(super) scratch: Vec<f64>,
 }
 
 impl CorotationalBody {
@@ -61,6 +77,14 @@ impl CorotationalBody {
             position: zeros.clone(),
             velocity: zeros.clone(),
             gravity: model.gravity_force(&gravity),
+            equilibrium: EquilibriumSpec::default(),
+            round_off_n: round_off_n(&model),
+            load: zeros.clone(),
+            gap: zeros.clone(),
+            checkpoint: zeros.clone(),
+            start: zeros.clone(),
+            strains: vec![Mat3::zeros(); points],
+            turning: vec![Mat3::zeros(); points],
             right: zeros.clone(),
             midpoint: zeros.clone(),
             scratch: zeros,
@@ -120,6 +144,11 @@ impl CorotationalBody {
         self.regime = regime;
     }
 
+    /// Sets the limits of the search for equilibrium in quasi-static steps.
+    pub fn set_equilibrium(&mut self, spec: EquilibriumSpec) {
+        self.equilibrium = spec;
+    }
+
     /// Elastic energy, J, of the place the body is at.
     #[must_use]
     pub fn elastic_energy(&mut self) -> f64 {
@@ -154,14 +183,26 @@ impl CorotationalBody {
     }
 
     /// Begins a step of `step_s` under `force` and gravity: rotations, forces, matrix, factor; afterwards
-    /// [`Self::midpoint`] is the free velocity.
+    /// [`Self::midpoint`] is the free velocity. The matrix of a quasi-static step is the tangent stiffness, made positive
+    /// definite where it is not.
     ///
     /// # Errors
     /// When the step is no positive time, `force` not of the body's size, or the matrix has no factor, as that of a
     /// quasi-static body which is free to move has none.
     pub fn prepare(&mut self, force: &[f64], step_s: f64) -> Result<(), FemError> {
-        self.assemble(force, step_s)?;
-        self.factor.refactor(&self.matrix)?;
+        if self.regime == Regime::QuasiStatic {
+            if !(step_s > 0.0 && step_s.is_finite()) {
+                return Err(FemError::BadStep);
+            }
+            self.set_load(force)?;
+            self.unbalance(force)?;
+            self.step_s = step_s;
+            self.take_strains();
+            self.factor_tangent(step_s)?;
+        } else {
+            self.assemble(force, step_s)?;
+            self.factor.refactor(&self.matrix)?;
+        }
         self.midpoint.copy_from_slice(&self.right);
         self.factor.solve(&mut self.midpoint);
         Ok(())
@@ -240,6 +281,7 @@ impl CorotationalBody {
         if !self.factor.is_ready() {
             return Err(FemError::BadStep);
         }
+        self.load.iter_mut().zip(force).for_each(|(load, force)| *load += force);
         self.scratch.copy_from_slice(force);
         self.factor.solve(&mut self.scratch);
         for (v, correction) in self.midpoint.iter_mut().zip(&self.scratch) {
@@ -248,8 +290,35 @@ impl CorotationalBody {
         Ok(())
     }
 
-    /// Ends the step under way.
-    pub fn finish(&mut self) {
+    /// Ends the step under way. A dynamic step moves by `h û`. A quasi-static step starts from there and iterates to
+    /// equilibrium under all its forces.
+    ///
+    /// # Errors
+    /// [`FemError::NotConverged`] when the equilibrium was not reached. The body is then at the equilibrium of the last
+    /// substep that converged, or at the start of the step; the next step continues from there. A state that is not
+    /// finite is never taken.
+    pub fn finish(&mut self) -> Result<StepOutcome, FemError> {
+        if self.regime == Regime::Dynamic {
+            let finite = self.midpoint.iter().all(|v| v.is_finite());
+            if finite {
+                self.advance();
+            }
+            return StepOutcome::dynamic(finite).checked();
+        }
+        self.start.copy_from_slice(&self.position);
+        let mut linear = std::mem::take(&mut self.midpoint);
+        linear.iter_mut().for_each(|v| *v *= self.step_s);
+        let outcome = self.find_equilibrium(Some(&linear));
+        for ((v, x), before) in linear.iter_mut().zip(&self.position).zip(&self.start) {
+            *v = (x - before) / self.step_s;
+        }
+        self.midpoint = linear;
+        self.velocity.copy_from_slice(&self.midpoint);
+        outcome.checked()
+    }
+
+    /// Moves by `h û`, whatever the regime.
+    pub(super) fn advance(&mut self) {
         for (x, v) in self.position.iter_mut().zip(&self.midpoint) {
             *x += self.step_s * v;
         }
@@ -259,11 +328,10 @@ impl CorotationalBody {
     /// One whole step without constraints.
     ///
     /// # Errors
-    /// As [`Self::prepare`].
-    pub fn step(&mut self, force: &[f64], step_s: f64) -> Result<(), FemError> {
+    /// As [`Self::prepare`] and [`Self::finish`].
+    pub fn step(&mut self, force: &[f64], step_s: f64) -> Result<StepOutcome, FemError> {
         self.prepare(force, step_s)?;
-        self.finish();
-        Ok(())
+        self.finish()
     }
 
     pub(super) fn check_size(&self, slice: &[f64]) -> Result<(), FemError> {
@@ -271,7 +339,7 @@ impl CorotationalBody {
     }
 
     /// Finds the rotation of every point, and takes the elastic forces off `force`: `force ← force − f(q)`.
-    fn turn(&mut self, mut force: Option<&mut [f64]>) {
+    pub(super) fn turn(&mut self, mut force: Option<&mut [f64]>) {
         let model = &*self.model;
         let elements = &model.elements;
         for e in 0..elements.count() {
@@ -299,7 +367,7 @@ impl CorotationalBody {
 }
 
 /// `S − 1` of a deformation with this rotation.
-fn stretch(rotation: &Mat3, deformation: &Mat3) -> Mat3 {
+pub(super) fn stretch(rotation: &Mat3, deformation: &Mat3) -> Mat3 {
     let s = rotation.tr_mul(deformation);
     (s + s.transpose()) * 0.5 - Mat3::identity()
 }

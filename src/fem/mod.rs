@@ -9,7 +9,7 @@
 //!       ElasticBody                 CorotationalBody
 //!       linear, PMI                 large rotations, implicit Euler or quasi-static
 //!       seed 000 eqs 2–4            seed 004 eqs 1.4–1.9
-//!       [elastic]                   [corotational] [rotation] [regime]
+//!       [elastic]                   [corotational] [equilibrium] [rotation] [regime]
 //!            └─────────────┬──────────────┘
 //!  A û = b + Hᵀλ   prepare ─► û_free;  Rows H ─► W = T · H A⁻¹ Hᵀ;  apply λ ─► finish      [rows] [compliance]
 //! ```
@@ -38,6 +38,7 @@ mod corotational;
 mod dense;
 mod elastic;
 mod elements;
+mod equilibrium;
 mod factor;
 mod material;
 mod model;
@@ -62,6 +63,7 @@ pub use compliance::Compliance;
 pub use corotational::CorotationalBody;
 pub use dense::{Modes, ModesError};
 pub use elastic::ElasticBody;
+pub use equilibrium::{EquilibriumSpec, StepOutcome};
 pub use factor::FactorError;
 pub use material::{Material, Rayleigh};
 pub use model::{FemError, FemModel, FemSpec, Mass};

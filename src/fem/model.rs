@@ -5,6 +5,7 @@
 //! Fixed nodes have no place in the matrices (seed 000 §II-A, eq. 2). The rest are numbered in the order of
 //! elimination; a vector of the body has three numbers for each of them in that order.
 
+use super::StepOutcome;
 use super::elements::{Elements, stiffness_between};
 use super::factor::{FactorError, Symbolic};
 use super::material::{Material, Rayleigh};
@@ -48,6 +49,13 @@ pub enum FemError {
     /// A step that is no time.
     #[error("the step must be a positive, finite time")]
     BadStep,
+    /// A step did not converge.
+    #[error(
+        "the step did not converge: {:.3} of the change of load is in equilibrium after {} iterations and {} cuts; \
+         reduce the load or the step",
+        .0.load, .0.iterations, .0.cuts
+    )]
+    NotConverged(StepOutcome),
     /// A slice of the wrong length.
     #[error("forces and states must have three numbers for every free node")]
     SizeMismatch,
@@ -274,6 +282,22 @@ impl FemModel {
                 let first = each.next().unwrap_or_else(Mat3::zeros);
                 each.fold(first, |sum, block| sum + block)
             });
+        }
+    }
+
+    /// Adds `Σ [t_a]×ᵀ G [t_b]×` with `t` the turned gradients and `G` a matrix for each point, its weight included: the
+    /// stiffness against turning.
+    pub(super) fn add_turning(&self, rotations: &[Mat3], turning: &[Mat3], out: &mut SparseMatrix) {
+        let elements = &self.elements;
+        for e in 0..elements.count() {
+            for p in 0..elements.points {
+                let k = e * elements.points + p;
+                let mut crossed = [Mat3::zeros(); WIDEST];
+                for (crossed, g) in crossed.iter_mut().zip(elements.gradients_at(e, p)) {
+                    *crossed = (rotations[k] * g).cross_matrix();
+                }
+                self.add_element(e, &mut out.values, |a, b| crossed[a].tr_mul(&(turning[k] * crossed[b])));
+            }
         }
     }
 

@@ -82,6 +82,18 @@ impl Surface for Cuboid {
         true
     }
 
+    fn flat_faces(&self) -> &'static [Vec3] {
+        const FACES: [Vec3; 6] = [
+            Vec3::new(-1.0, 0.0, 0.0),
+            Vec3::new(1.0, 0.0, 0.0),
+            Vec3::new(0.0, -1.0, 0.0),
+            Vec3::new(0.0, 1.0, 0.0),
+            Vec3::new(0.0, 0.0, -1.0),
+            Vec3::new(0.0, 0.0, 1.0),
+        ];
+        &FACES
+    }
+
     fn bounding_sphere(&self) -> BoundingSphere {
         BoundingSphere { center: Vec3::zeros(), radius: self.half.norm() }
     }

@@ -69,6 +69,11 @@ impl Surface for Cylinder {
         true
     }
 
+    fn flat_faces(&self) -> &'static [Vec3] {
+        const ENDS: [Vec3; 2] = [Vec3::new(0.0, 0.0, -1.0), Vec3::new(0.0, 0.0, 1.0)];
+        &ENDS
+    }
+
     fn bounding_sphere(&self) -> BoundingSphere {
         BoundingSphere { center: Vec3::zeros(), radius: self.radius.hypot(self.half_length) }
     }

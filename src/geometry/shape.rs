@@ -178,6 +178,10 @@ impl Surface for Shape {
         self.surface().is_convex()
     }
 
+    fn flat_faces(&self) -> &'static [Vec3] {
+        self.surface().flat_faces()
+    }
+
     fn bounding_sphere(&self) -> BoundingSphere {
         self.surface().bounding_sphere()
     }

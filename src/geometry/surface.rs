@@ -61,6 +61,12 @@ pub trait Surface: Send + Sync {
     /// True when the solid is convex.
     fn is_convex(&self) -> bool;
 
+    /// Outward normals of the flat faces of a convex solid. Empty where contacts of faces need no clipping: the solid has no
+    /// flat face, or a face without bounds.
+    fn flat_faces(&self) -> &'static [Vec3] {
+        &[]
+    }
+
     /// A sphere around the solid.
     fn bounding_sphere(&self) -> BoundingSphere;
 }

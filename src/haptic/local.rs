@@ -139,11 +139,7 @@ impl LocalMechanism {
         let mut touches = Touches::NONE;
         for block in &self.blocks[..self.snapshot.block_count] {
             let first = &self.snapshot.rows[block.first];
-            let touches_here = match block.law {
-                Law::Contact { .. } | Law::Puncture { .. } => self.lambda[block.first] > 0.0,
-                Law::Channel { .. } => self.lambda[block.range()].iter().any(|force| *force != 0.0),
-                Law::Bilateral { .. } => false,
-            };
+            let touches_here = block.law.touches(&self.lambda[block.range()]);
             if touches_here && first.kind == RowKind::Point {
                 let force = block.range().map(|row| self.snapshot.rows[row].direction * self.lambda[row]).sum();
                 let point = pose.translation.vector + pose.rotation * first.point_tool;
@@ -172,9 +168,9 @@ impl LocalMechanism {
         let change = contact_compliance - self.contact_compliance;
         self.contact_compliance = contact_compliance;
         for block in &mut self.blocks[..self.snapshot.block_count] {
-            if let Law::Contact { compliance, .. } = &mut block.law {
+            if block.law.contact_friction().is_some() {
                 // The scene's own part is never negative, whatever rounding says.
-                *compliance = (*compliance + change).max(contact_compliance);
+                block.law = block.law.giving((block.law.compliance() + change).max(contact_compliance));
             }
         }
     }
@@ -219,8 +215,7 @@ impl LocalMechanism {
                 let known = self.gaps[row];
                 // A constraint that is new may start violated; it then lets go of the violation gently. Not at the first
                 // snapshot: there is nothing to be blended from.
-                let two_sided = matches!(block.law, Law::Bilateral { .. } | Law::Channel { .. }) && row > block.first;
-                let overlap = if two_sided { -gap } else { (-gap).max(0.0) };
+                let overlap = if block.law.is_one_sided(row - block.first) { (-gap).max(0.0) } else { -gap };
                 let offset = if known.is_nan() { overlap } else { known - gap };
                 self.offsets[row] = if first && known.is_nan() { 0.0 } else { offset };
             }
@@ -228,7 +223,7 @@ impl LocalMechanism {
         self.fade_from = [now; MAX_BLOCKS];
         // What was caught here goes on as long as it carries: the simulation may not know of it yet.
         for (at, block) in old_blocks[..old_count].iter().enumerate() {
-            if let (true, Law::Contact { friction, .. }) = (Intruder::is_named(block.id), block.law)
+            if let (true, Some(friction)) = (Intruder::is_named(block.id), block.law.contact_friction())
                 && old_lambda[block.first] > 0.0
                 && let Some(index) = self.stand_in(&Intruder { id: block.id, anew: old_anew[at], friction }, pose, now)
             {
@@ -260,8 +255,8 @@ impl LocalMechanism {
         }
         for index in 0..new.block_count {
             let mut block = new.blocks[index];
-            if let Law::Contact { compliance, .. } = &mut block.law {
-                *compliance += self.contact_compliance;
+            if block.law.contact_friction().is_some() {
+                block.law = block.law.giving(block.law.compliance() + self.contact_compliance);
             }
             self.blocks[index] = block;
             own.blocks[index] = new.blocks[index];
@@ -336,15 +331,9 @@ impl LocalMechanism {
                     self.gaps[row] = compliance.violation(row, lambda);
                 }
             }
-            match block.law {
-                Law::Contact { .. } => {
-                    report.contacts += u32::from(lambda[block.first] > 0.0);
-                    report.penetration_m = report.penetration_m.max(-self.gaps[block.first]);
-                }
-                Law::Puncture { .. } | Law::Channel { .. } => {
-                    report.contacts += u32::from(lambda[block.range()].iter().any(|force| *force != 0.0));
-                }
-                Law::Bilateral { .. } => {}
+            report.contacts += u32::from(block.law.touches(&lambda[block.range()]));
+            if block.law.contact_friction().is_some() {
+                report.penetration_m = report.penetration_m.max(-self.gaps[block.first]);
             }
         }
         self.tip.cut(blocks, lambda, &mut self.gaps);
@@ -462,7 +451,7 @@ impl LocalMechanism {
         self.free[..rows].fill(0.0);
         for block in &self.blocks[..self.snapshot.block_count] {
             let touching = self.snapshot.rows[block.first].kind == RowKind::Point && self.lambda[block.first] > 0.0;
-            if let (Law::Contact { friction, .. }, true) = (block.law, touching) {
+            if let (Some(friction), true) = (block.law.contact_friction(), touching) {
                 for row in block.range() {
                     let given = &self.snapshot.rows[row];
                     done[row] = self.lambda[row] * period_s;

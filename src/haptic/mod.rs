@@ -41,7 +41,7 @@ pub use clutch::{Clutch, Hold};
 pub use coupling::{Coupling, SpringDamper, TRANSPARENT_BANDWIDTH_HZ};
 pub use gate::Gate;
 pub use ledger::{Account, Ledger, MAX_LATENCY_TICKS};
-pub use local::{LocalMechanism, LocalReport};
+pub use local::{LocalMechanism, LocalReport, ToolMotion};
 pub use model::{HapticModel, LOCAL_SOLVER, Policy, ToolModel};
 pub use orders::{Desk, ORDERS_PER_TICK, OrderLinks, orders};
 pub use parameters::{ParameterRange, SLEW_S};

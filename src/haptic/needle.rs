@@ -6,7 +6,7 @@
 //! end of the channel in the rows of the tip at once, and goes back with the tool: the simulation cuts the same way into its
 //! tissue and says in its next snapshot how much of it is in there.
 
-use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot};
+use crate::mechanism::{Block, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot};
 use crate::shared::TipReport;
 
 /// How near to its bound a force must be to be at it, as a share of it.
@@ -56,22 +56,18 @@ impl Tip {
     pub(super) fn sharpen(&self, snapshot: &MechanismSnapshot, blocks: &mut [Block; MAX_BLOCKS]) {
         let Some((index, _)) = self.place.filter(|(index, _)| *index < snapshot.block_count) else { return };
         let given = snapshot.blocks[index].law;
-        let mut law = if self.done.breaks > self.known.breaks { given.broken() } else { given };
-        if let Law::Puncture { most_n, .. } | Law::Channel { most_n, .. } = &mut law {
-            *most_n += self.grows_n_per_m * self.ahead_m();
-        }
+        let law = if self.done.breaks > self.known.breaks { given.broken() } else { given };
+        let law = law.strengthened(self.grows_n_per_m * self.ahead_m());
         blocks[index].law = law.giving(blocks[index].law.compliance());
     }
 
     /// Lets the channel grow where the tip's force is at its bound; the violation there is then none.
     pub(super) fn cut(&mut self, blocks: &[Block], lambda: &[f64], gaps: &mut [f64; MAX_ROWS]) {
         let Some((index, row)) = self.place else { return };
-        let law = blocks.get(index).map(|block| block.law);
-        let Some(Law::Puncture { most_n, compliance, .. } | Law::Channel { most_n, compliance, .. }) = law else {
-            return;
-        };
+        let Some(law) = blocks.get(index).map(|block| block.law) else { return };
+        let Some(most_n) = law.bound_n() else { return };
         // What the tissue in front of the tip gives way by is no channel.
-        let beyond = -(gaps[row] + compliance * lambda[row]);
+        let beyond = -(gaps[row] + law.compliance() * lambda[row]);
         if lambda[row] >= most_n * (1.0 - AT_BOUND) && beyond > 0.0 {
             self.done.breaks += u64::from(self.whole && self.done.breaks == self.known.breaks);
             let way = beyond.min(MOST_M);

@@ -10,7 +10,7 @@
 use super::dense::{back_substitute, factor};
 use super::problem::dot;
 use super::solver::residuals;
-use super::{Block, Law, Problem};
+use super::{Block, Problem, RowState, Slip};
 
 /// Most steps.
 const STEPS: u32 = 30;
@@ -94,30 +94,22 @@ impl Active {
         for i in block.range() {
             self.delta[i] = problem.free[i] + dot(problem.row(i), lambda) + give * lambda[i];
         }
-        match block.law {
-            Law::Bilateral { .. } => block.range().for_each(|i| self.hold(problem, i, rho, give)),
-            Law::Contact { friction, .. } => self.surface(problem, block, lambda, (rho, friction, f64::INFINITY)),
-            Law::Puncture { friction, most_n, .. } => self.surface(problem, block, lambda, (rho, friction, most_n)),
-            Law::Channel { least_n, most_n, friction, .. } => {
-                let i = block.first;
-                self.hold(problem, i + 1, rho, give);
-                self.hold(problem, i + 2, rho, give);
-                let across = lambda[i + 1].hypot(lambda[i + 2]);
-                let tau = lambda[i] - rho * self.delta[i];
-                let (low, high) = (least_n - friction * across, most_n + friction * across);
-                if tau > low && tau < high {
-                    self.hold(problem, i, rho, give);
-                    return;
-                }
-                let side = if tau >= high { 1.0 } else { -1.0 };
-                let row = self.row(i, problem.rows());
-                row.at(i, lambda[i], if side > 0.0 { high } else { low });
-                if across > 0.0 {
-                    let rows = problem.rows();
-                    for k in 1..3 {
-                        self.jacobian[i * rows + i + k] = -side * friction * lambda[i + k] / across;
+        let (mut force, mut tau) = ([0.0; 3], [0.0; 3]);
+        for (k, i) in block.range().enumerate() {
+            force[k] = lambda[i];
+            tau[k] = lambda[i] - rho * self.delta[i];
+        }
+        let rows = problem.rows();
+        for (i, state) in block.range().zip(block.law.state(&force, &tau)) {
+            match state {
+                RowState::Held => self.hold(problem, i, rho, give),
+                RowState::Fixed { force, slope } => {
+                    self.row(i, rows).at(i, lambda[i], force);
+                    for (j, slope) in block.range().zip(slope) {
+                        self.jacobian[i * rows + j] -= slope;
                     }
                 }
+                RowState::Slipping(slip) => self.slip(problem, (block, i), lambda[i], rho, &slip),
             }
         }
     }
@@ -131,43 +123,20 @@ impl Active {
         self.row(i, problem.rows()).held(problem.row(i), rho, delta, (i, give));
     }
 
-    /// A contact that bears `most` at most.
-    fn surface(&mut self, problem: &Problem<'_>, block: &Block, lambda: &[f64], law: (f64, f64, f64)) {
-        let ((rho, friction, most), i, rows) = (law, block.first, problem.rows());
-        let give = block.law.compliance();
-        let tau = [0, 1, 2].map(|k| lambda[i + k] - rho * self.delta[i + k]);
-        if tau[0] <= 0.0 {
-            block.range().for_each(|r| self.row(r, rows).at(r, lambda[r], 0.0));
-            return;
-        }
-        let broken = tau[0] >= most;
-        if broken {
-            self.row(i, rows).at(i, lambda[i], most);
-        } else {
-            self.hold(problem, i, rho, give);
-        }
-        let (bound, length) = (friction * tau[0].min(most), tau[1].hypot(tau[2]));
-        if length <= bound && bound > 0.0 {
-            self.hold(problem, i + 1, rho, give);
-            self.hold(problem, i + 2, rho, give);
-            return;
-        }
-        // F_t = λ_t − bound d, d = τ_t/‖τ_t‖: dF_t = dλ_t − (bound/‖τ_t‖) P dτ_t − d dbound, dτ = dλ − ρ W dλ.
-        let d = if length > 0.0 { [tau[1] / length, tau[2] / length] } else { [0.0; 2] };
-        let kappa = if length > 0.0 { bound / length } else { 0.0 };
-        let p = [[1.0 - d[0] * d[0], -d[0] * d[1]], [-d[0] * d[1], 1.0 - d[1] * d[1]]];
-        let slope = if broken { 0.0 } else { friction };
+    /// Tangent row `i` of a surface that slips: `F_t = λ_t − bound d`, `d = τ_t/‖τ_t‖`, and
+    /// `dF_t = dλ_t − (bound/‖τ_t‖) P dτ_t − d dbound`, `dτ = dλ − ρ W dλ`.
+    fn slip(&mut self, problem: &Problem<'_>, (block, at): (&Block, usize), force: f64, rho: f64, slip: &Slip) {
+        let (i, rows, give) = (block.first, problem.rows(), block.law.compliance());
+        let (a, d) = (at - i - 1, slip.direction);
+        let p = slip.projector()[a];
         let turned = |r: usize, j: usize| {
             let yields = problem.row(i + r)[j] + if i + r == j { give } else { 0.0 };
             (if i + r == j { 1.0 } else { 0.0 }) - rho * yields
         };
-        for a in 0..2 {
-            let at = i + 1 + a;
-            self.map[at] = lambda[at] - bound * d[a];
-            for j in 0..rows {
-                let along = kappa * (p[a][0] * turned(1, j) + p[a][1] * turned(2, j)) + slope * d[a] * turned(0, j);
-                self.jacobian[at * rows + j] = (if at == j { 1.0 } else { 0.0 }) - along;
-            }
+        self.map[at] = force - slip.bound * d[a];
+        for j in 0..rows {
+            let along = slip.kappa * (p[0] * turned(1, j) + p[1] * turned(2, j)) + slip.slope * d[a] * turned(0, j);
+            self.jacobian[at * rows + j] = (if at == j { 1.0 } else { 0.0 }) - along;
         }
     }
 }
@@ -176,6 +145,7 @@ impl Active {
 mod tests {
     use super::*;
     use crate::math::Random;
+    use crate::mechanism::Law;
     use crate::mechanism::newton::{Workspace, solve_robustly};
     use crate::mechanism::solver::Settings;
 

@@ -18,7 +18,7 @@
 use super::cone::{Scaling, V3, at, divide, inner, jordan, length, to_boundary};
 use super::dense::{LowRank, add_three, back_substitute, dot_groups, factor, is_negative};
 use super::problem::dot;
-use super::{Block, Law};
+use super::{Block, Conic};
 
 /// Most steps along the path; ten to twenty is usual.
 const STEPS: u32 = 50;
@@ -71,8 +71,9 @@ pub(super) struct Scaled<'a> {
 }
 
 impl Path {
-    /// Takes a problem in: `Q = D W D` and `q = D b` with `D = diag(1, µ, µ)`.
-    pub(super) fn load(&mut self, problem: &Scaled<'_>) {
+    /// Loads a problem: `Q = D W D` and `q = D b` with `D = diag(1, µ, µ)`. False, and nothing loaded, when a law has no form over cones.
+    #[must_use]
+    pub(super) fn load(&mut self, problem: &Scaled<'_>) -> bool {
         let rows = problem.free.len();
         self.contacts.clear();
         self.joints.clear();
@@ -92,12 +93,13 @@ impl Path {
         // `dx` serves as the diagonal of D here.
         self.dx.fill(1.0);
         for block in problem.blocks {
-            match block.law {
-                Law::Contact { friction, .. } => {
+            match block.law.conic() {
+                Some(Conic::Cone { friction }) => {
                     self.contacts.push((block.first, friction));
                     self.dx[block.first + 1..block.first + 3].fill(friction);
                 }
-                Law::Bilateral { .. } | Law::Puncture { .. } | Law::Channel { .. } => self.joints.extend(block.range()),
+                Some(Conic::Free) => self.joints.extend(block.range()),
+                None => return false,
             }
         }
         self.q.clear();
@@ -115,6 +117,7 @@ impl Path {
         if !(self.joints.is_empty() && self.low_rank.find(&self.q, rows, rows / 3)) {
             self.low_rank.width = 0;
         }
+        true
     }
 
     /// True when the steps are solved in a low rank.

@@ -15,11 +15,9 @@
 
 mod active;
 mod cone;
-mod contact;
 mod dense;
 mod interior;
 mod law;
-mod needle;
 pub mod newton;
 pub mod pgs;
 pub mod pmi;
@@ -29,8 +27,7 @@ mod snapshot;
 pub mod solver;
 mod trail;
 
-pub use contact::{Mode, solve_contact};
-pub use law::Law;
+pub use law::{Conic, Law, Meaning, Mode, RowState, Rule, Slip, solve_contact};
 pub use problem::{Block, Problem};
 pub(crate) use problem::{dot, dot3};
 pub use snapshot::{

@@ -19,7 +19,7 @@ use super::dense::{back_substitute, factor};
 use super::interior::{Path, Scaled};
 use super::solver::{Outcome, Residuals, Settings, residuals, solve_while_promising, violation_scale};
 use super::trail::Trail;
-use super::{Block, Law, Problem};
+use super::{Block, Problem, RowState, Slip};
 
 /// Proximal term relative to the scaled compliance, whose diagonal is about one. Smaller loses digits to redundant
 /// contacts, larger slows the last digits down.
@@ -88,8 +88,8 @@ pub fn solve_robustly(
     mut stop: impl FnMut() -> bool,
 ) -> Outcome {
     let sweep = Settings { tolerance: 0.1 * settings.tolerance, ..*settings };
-    // What comes after the sweeps here knows cones and joints; the laws of a needle have a method of their own.
-    if !problem.blocks.iter().all(|block| matches!(block.law, Law::Contact { .. } | Law::Bilateral { .. })) {
+    // Newton and the path below need laws over cones; problems with any other law are finished by `Active`, which handles all laws.
+    if !problem.blocks.iter().all(|block| block.law.conic().is_some()) {
         let mut outcome = solve_while_promising(problem, lambda, &sweep, &mut stop);
         let (steps, residual) = work.active.finish(problem, lambda, settings.tolerance);
         (outcome.iterations, outcome.residual) = (outcome.iterations + steps, residual);
@@ -155,7 +155,13 @@ impl Workspace {
         let (mut count, mut least) = (0, residual);
         let mut path = std::mem::take(&mut self.path);
         let mut trail = std::mem::take(&mut self.trail);
-        path.load(&self.scaled());
+        if !path.load(&self.scaled()) {
+            // A law without a conic form has no path; `solve_robustly` does not come here with one.
+            self.path = path;
+            self.trail = trail;
+            count += self.newton(tolerance, &mut least, stop);
+            return (count, least);
+        }
         // A path in a low rank costs less than the first Newton steps in all rows.
         if !path.is_condensed() {
             count += self.newton(tolerance, &mut least, stop);
@@ -263,21 +269,11 @@ impl Workspace {
             self.delta[i] = self.free[i] + super::problem::dot(&self.compliance[i * rows..][..rows], &self.lambda);
         }
         for block in &self.blocks {
-            let i = block.first;
-            match block.law {
-                Law::Bilateral { .. } | Law::Puncture { .. } | Law::Channel { .. } => {
-                    self.map[block.range()].copy_from_slice(&self.delta[block.range()]);
-                }
-                Law::Contact { friction, .. } => {
-                    let tau = [0, 1, 2].map(|k| self.lambda[i + k] - self.delta[i + k]);
-                    let bound = friction * tau[0].max(0.0);
-                    let length = tau[1].hypot(tau[2]);
-                    let factor = if length > bound { bound / length } else { 1.0 };
-                    self.map[i] = self.lambda[i] - tau[0].max(0.0);
-                    self.map[i + 1] = self.lambda[i + 1] - factor * tau[1];
-                    self.map[i + 2] = self.lambda[i + 2] - factor * tau[2];
-                }
-            }
+            let (mut force, mut violation) = ([0.0; 3], [0.0; 3]);
+            force[..block.law.rows()].copy_from_slice(&self.lambda[block.range()]);
+            violation[..block.law.rows()].copy_from_slice(&self.delta[block.range()]);
+            let map = block.law.map(&force, &violation);
+            self.map[block.range()].copy_from_slice(&map[..block.law.rows()]);
         }
         self.map.iter().map(|x| x * x).sum()
     }
@@ -287,49 +283,49 @@ impl Workspace {
         let rows = self.lambda.len();
         for index in 0..self.blocks.len() {
             let block = self.blocks[index];
-            let i = block.first;
-            let Law::Contact { friction, .. } = block.law else {
-                self.closed_rows(block.range());
-                continue;
-            };
-            let tau = [0, 1, 2].map(|k| self.lambda[i + k] - self.delta[i + k]);
-            if tau[0] <= 0.0 {
-                for r in block.range() {
-                    self.jacobian[r * rows..][..rows].fill(0.0);
-                    self.jacobian[r * rows + r] = 1.0;
-                }
-                continue;
+            let (mut force, mut tau) = ([0.0; 3], [0.0; 3]);
+            for (k, i) in block.range().enumerate() {
+                force[k] = self.lambda[i];
+                tau[k] = self.lambda[i] - self.delta[i];
             }
-            let (bound, length) = (friction * tau[0], tau[1].hypot(tau[2]));
-            if length <= bound {
-                self.closed_rows(block.range());
-                continue;
-            }
-            self.closed_rows(i..i + 1);
-            // F_t = λ_t − µ τ_n d:  dF_t = (I − κP) dλ_t + κ P W_t dλ − µ d (dλ_n − W_n dλ), κ = bound/length, P = I − ddᵀ.
-            let (kappa, d) = (bound / length, [tau[1] / length, tau[2] / length]);
-            let p = [[1.0 - d[0] * d[0], -d[0] * d[1]], [-d[0] * d[1], 1.0 - d[1] * d[1]]];
-            for a in 0..2 {
-                for j in 0..rows {
-                    let w = |r: usize| self.compliance[(i + r) * rows + j];
-                    self.jacobian[(i + 1 + a) * rows + j] =
-                        kappa * (p[a][0] * w(1) + p[a][1] * w(2)) + friction * d[a] * w(0);
-                }
-                self.jacobian[(i + 1 + a) * rows + i] -= friction * d[a];
-                for b in 0..2 {
-                    let own = if a == b { 1.0 } else { 0.0 };
-                    self.jacobian[(i + 1 + a) * rows + i + 1 + b] += own - kappa * p[a][b];
+            for (i, state) in block.range().zip(block.law.state(&force, &tau)) {
+                match state {
+                    RowState::Held => self.closed_row(i),
+                    RowState::Fixed { slope, .. } => {
+                        self.jacobian[i * rows..][..rows].fill(0.0);
+                        self.jacobian[i * rows + i] = 1.0;
+                        for (j, slope) in block.range().zip(slope) {
+                            self.jacobian[i * rows + j] -= slope;
+                        }
+                    }
+                    RowState::Slipping(slip) => self.slipping_row(block.first, i, &slip),
                 }
             }
         }
     }
 
-    fn closed_rows(&mut self, range: std::ops::Range<usize>) {
+    /// Tangent row `at` of the contact whose first row is `i`. `F_t = λ_t − µ τ_n d`:
+    /// `dF_t = (I − κP) dλ_t + κ P W_t dλ − µ d (dλ_n − W_n dλ)`, `κ = bound/‖τ_t‖`, `P = I − ddᵀ`.
+    fn slipping_row(&mut self, i: usize, at: usize, slip: &Slip) {
         let rows = self.lambda.len();
-        for r in range {
-            self.jacobian[r * rows..][..rows].copy_from_slice(&self.compliance[r * rows..][..rows]);
-            self.jacobian[r * rows + r] += PROXIMAL;
+        let (a, kappa, d) = (at - i - 1, slip.kappa, slip.direction);
+        let p = slip.projector()[a];
+        for j in 0..rows {
+            let w = |r: usize| self.compliance[(i + r) * rows + j];
+            self.jacobian[at * rows + j] = kappa * (p[0] * w(1) + p[1] * w(2)) + slip.slope * d[a] * w(0);
         }
+        self.jacobian[at * rows + i] -= slip.slope * d[a];
+        for b in 0..2 {
+            let own = if a == b { 1.0 } else { 0.0 };
+            self.jacobian[at * rows + i + 1 + b] += own - kappa * p[b];
+        }
+    }
+
+    /// Row `r` of a law that holds its violation at zero.
+    fn closed_row(&mut self, r: usize) {
+        let rows = self.lambda.len();
+        self.jacobian[r * rows..][..rows].copy_from_slice(&self.compliance[r * rows..][..rows]);
+        self.jacobian[r * rows + r] += PROXIMAL;
     }
 }
 

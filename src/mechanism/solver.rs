@@ -5,8 +5,6 @@
 //! Seed 001 Algorithm 1: `λ ← (1 − α) λ + α λ*`. Over-relaxation (α > 1) speeds up chains of contacts; where it makes
 //! things worse the factor falls back towards one.
 
-use super::contact::solve_contact_with;
-use super::needle::{into_channel, solve_channel, solve_puncture};
 use super::{Block, Law, Problem};
 use nalgebra::{Matrix3, Vector3};
 
@@ -65,29 +63,19 @@ impl Residuals {
         self.complementarity.max(self.cone).max(self.dissipation)
     }
 
-    /// Takes in one block: its force over the largest force, its violation over the largest free violation.
-    pub(super) fn add(&mut self, law: &Law, own: &[f64; 3], delta: &[f64; 3]) {
-        // A maximum passes over NaN, which must not look like a law obeyed.
+    /// Adds one block: `own` is its force relative to the largest force, `delta` its violation relative to the largest free violation. False
+    /// when the law measures its residual by one more block solve.
+    pub(super) fn add(&mut self, law: &Law, own: &[f64; 3], delta: &[f64; 3]) -> bool {
+        // A maximum ignores NaN, which must not pass as a satisfied law.
         let sum: f64 = own.iter().chain(delta).map(|x| x.abs()).sum();
         if !sum.is_finite() {
             self.complementarity = f64::INFINITY;
         }
-        match *law {
-            Law::Bilateral { rows, .. } => {
-                for violation in &delta[..usize::from(rows)] {
-                    self.complementarity = self.complementarity.max(violation.abs());
-                }
-            }
-            Law::Contact { friction, .. } => {
-                let (tangent, slip) = (own[1].hypot(own[2]), delta[1].hypot(delta[2]));
-                let across = own[0] * delta[0].max(0.0);
-                let dissipated = -(own[1] * delta[1] + own[2] * delta[2]);
-                self.complementarity = self.complementarity.max(-delta[0]).max(across);
-                self.cone = self.cone.max(tangent - friction * own[0]).max(-own[0]);
-                self.dissipation = self.dissipation.max(friction * own[0] * slip - dissipated);
-            }
-            Law::Puncture { .. } | Law::Channel { .. } => {}
-        }
+        let Some(block) = law.residuals(own, delta) else { return false };
+        self.complementarity = self.complementarity.max(block.complementarity);
+        self.cone = self.cone.max(block.cone);
+        self.dissipation = self.dissipation.max(block.dissipation);
+        true
     }
 }
 
@@ -260,7 +248,7 @@ fn relax(compliance: &mut impl Compliance, index: usize, block: &Block, lambda: 
     let range = block.range();
     let (mut old, mut delta) = (Vector3::zeros(), Vector3::zeros());
     old.as_mut_slice()[..range.len()].copy_from_slice(&lambda[range.clone()]);
-    if matches!(block.law, Law::Contact { .. } | Law::Puncture { .. }) {
+    if block.law.opens() {
         // Most candidates of a scene are apart: those cost one row.
         if old == Vector3::zeros() && compliance.violation(block.first, lambda) >= 0.0 {
             return 0.0;
@@ -273,18 +261,9 @@ fn relax(compliance: &mut impl Compliance, index: usize, block: &Block, lambda: 
     }
     delta += old * block.law.compliance();
     let own = compliance.own(index, block);
-    let step = solve_block(&block.law, own, &(delta - own.matrix * old), &old) - old;
+    let step = block.law.solve(own, &(delta - own.matrix * old), &old) - old;
     let correction = own.matrix * step;
-    let mut next = old + step * relaxation;
-    match block.law {
-        Law::Contact { friction, .. } => next = into_cone(&next, friction),
-        Law::Puncture { friction, most_n, .. } => {
-            next[0] = next[0].min(most_n);
-            next = into_cone(&next, friction);
-        }
-        Law::Channel { least_n, most_n, friction, .. } => next = into_channel(&next, (least_n, most_n), friction),
-        Law::Bilateral { .. } => {}
-    }
+    let next = block.law.project(&(old + step * relaxation));
     let rows = block.law.rows();
     lambda[range].copy_from_slice(&next.as_slice()[..rows]);
     compliance.changed(block.first, &(next - old).as_slice()[..rows]);
@@ -303,28 +282,6 @@ fn local(problem: &Problem<'_>, block: &Block, lambda: &[f64]) -> (Matrix3<f64>,
     (w, delta - w * own, own)
 }
 
-/// The force of a block that satisfies its law with the rest held still; `near` is where to look first.
-fn solve_block(law: &Law, own: &Own, b: &Vector3<f64>, near: &Vector3<f64>) -> Vector3<f64> {
-    match *law {
-        Law::Contact { friction, .. } => solve_contact_with(&own.matrix, own.inverse.as_ref(), b, friction, near).0,
-        Law::Bilateral { .. } => own.inverse.map_or_else(Vector3::zeros, |inverse| -(inverse * b)),
-        Law::Puncture { friction, most_n, .. } => solve_puncture(own, b, friction, most_n, near),
-        Law::Channel { least_n, most_n, friction, .. } => solve_channel(own, b, (least_n, most_n), friction),
-    }
-}
-
-/// Pulls an over-relaxed force back into the friction cone: a negative normal force becomes none, friction beyond the
-/// bound is shortened.
-fn into_cone(force: &Vector3<f64>, friction: f64) -> Vector3<f64> {
-    if force[0] <= 0.0 {
-        return Vector3::zeros();
-    }
-    let square = force[1] * force[1] + force[2] * force[2];
-    let bound = friction.max(0.0) * force[0];
-    let factor = if square > bound * bound { bound / square.sqrt() } else { 1.0 };
-    Vector3::new(force[0], force[1] * factor, force[2] * factor)
-}
-
 /// How far `lambda` is from obeying every law of the problem.
 #[must_use]
 pub fn residuals(problem: &Problem<'_>, lambda: &[f64]) -> Residuals {
@@ -337,10 +294,9 @@ pub fn residuals(problem: &Problem<'_>, lambda: &[f64]) -> Residuals {
     for block in problem.blocks {
         let (w, b, own) = local(problem, block, lambda);
         let delta = w * own + b;
-        worst.add(&block.law, &(own / force).into(), &(delta / scale).into());
-        if matches!(block.law, Law::Puncture { .. } | Law::Channel { .. }) {
-            // How far the block would still be moved if it were solved once more.
-            let exact = solve_block(&block.law, &Own { matrix: w, inverse: w.try_inverse() }, &b, &own);
+        if !worst.add(&block.law, &(own / force).into(), &(delta / scale).into()) {
+            // Change of the violation by one more solve of the block.
+            let exact = block.law.solve(&Own { matrix: w, inverse: w.try_inverse() }, &b, &own);
             worst.complementarity = worst.complementarity.max((w * (exact - own)).amax() / scale);
         }
     }

@@ -6,4 +6,5 @@ mod impact;
 mod rolling;
 mod scene;
 mod sliding;
+mod stack;
 mod toppling;

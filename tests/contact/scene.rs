@@ -1,6 +1,6 @@
 //! Scenes made in code.
 
-use hapticd::geometry::{Cuboid, HalfSpace, Shape, Sphere};
+use hapticd::geometry::{Cuboid, Cylinder, HalfSpace, Shape, Sphere};
 use hapticd::math::{Mat3, Pose, Twist, Vec3, exp_so3, join, split};
 use hapticd::mechanism::MechanismSnapshot;
 use hapticd::mechanism::pmi::{RigidBody, RigidInertia};
@@ -51,6 +51,13 @@ impl Thing {
         let inertia = Vec3::new(square.y + square.z, square.x + square.z, square.x + square.y) * (mass / 12.0);
         let shape = Shape::Cuboid(Cuboid { half: size * 0.5 });
         Self::moving(shape, (mass, Mat3::from_diagonal(&inertia)), pose)
+    }
+
+    /// A full cylinder along its z axis.
+    pub(crate) fn cylinder(mass: f64, radius: f64, length: f64, pose: Pose) -> Self {
+        let across = mass * (radius * radius / 4.0 + length * length / 12.0);
+        let inertia = Mat3::from_diagonal(&Vec3::new(across, across, mass * radius * radius / 2.0));
+        Self::moving(Shape::Cylinder(Cylinder { radius, half_length: 0.5 * length }), (mass, inertia), pose)
     }
 
     /// A full ball.

@@ -29,7 +29,7 @@ pub(crate) fn beam(length: f64, side: f64, across: u32, quadratic: bool) -> TetM
 
 /// Forces of a uniform traction on face `x1` that adds up to `total`: a third of each triangle's share on its corners,
 /// or, with ten nodes, on its midsides.
-fn traction(mesh: &TetMesh, model: &FemModel, total: Vec3) -> Vec<f64> {
+pub(crate) fn traction(mesh: &TetMesh, model: &FemModel, total: Vec3) -> Vec<f64> {
     let Members::Triangles(triangles) = &mesh.group("x1").expect("a block").members else { panic!("faces") };
     let area = |t: &[u32; 3]| {
         let [a, b, c] = t.map(|n| mesh.nodes()[n as usize]);

@@ -7,6 +7,7 @@ mod beams;
 mod compliance;
 mod corotational;
 mod elastic;
+mod elastica;
 mod hertz;
 mod mesh_checks;
 mod mesh_files;

@@ -77,7 +77,7 @@ fn a_small_load_bends_stretches_and_twists_as_the_textbook_has_it() {
 
 /// Tip of the elastica clamped at the origin, of length one, under the dead load `alpha` across: how far it moves along the
 /// load and back towards the clamp. By shooting for the curvature at the clamp.
-fn elastica(alpha: f64) -> (f64, f64) {
+pub(crate) fn elastica(alpha: f64) -> (f64, f64) {
     let run = |curvature: f64| {
         let (steps, mut s) = (4000, [0.0, curvature, 0.0, 0.0]);
         let h = 1.0 / f64::from(steps);

@@ -473,9 +473,9 @@ impl NeedleState {
     fn cut_by_own_solve(&mut self, left_m: f64) {
         let Some(at) = self.tip_at else { return };
         let law = self.constraints.list[at].law;
-        let (Law::Puncture { most_n, compliance, .. } | Law::Channel { most_n, compliance, .. }) = law else { return };
+        let Some(most_n) = law.bound_n() else { return };
         let force = self.constraints.lambda[3 * at];
-        let gap = self.constraints.violation(3 * at) + compliance * force;
+        let gap = self.constraints.violation(3 * at) + law.compliance() * force;
         let open_ended = matches!(self.tip, Whereabouts::In(path) if self.paths[path].through);
         if force >= most_n * (1.0 - AT_BOUND) && gap < -left_m && !open_ended {
             if law.broken() != law {
@@ -498,7 +498,7 @@ impl NeedleState {
             if let Mover::Organ(..) = constraint.mover {
                 continue;
             }
-            if let Law::Channel { slides: true, most_n, .. } = constraint.law {
+            if let (true, Some(most_n)) = (constraint.law.slides(0), constraint.law.bound_n()) {
                 let knots = self.paths.iter_mut().flat_map(|path| &mut path.knots);
                 for knot in knots.filter(|knot| knot.id == constraint.id) {
                     knot.share = (force[0] / most_n.max(1e-9)).clamp(-1.0, 1.0);

@@ -1,50 +1,82 @@
-//! The laws of a needle, each block solved exactly with everything else held still.
+//! Channel: a needle in the channel that its tip has cut.
 //!
-//! Thread: any (RT safe: closed forms, and a bounded search where friction slips).
+//! Thread: any (RT safe: closed forms).
 //!
-//! Seed 004 ("constraint-based needle-insertion model": puncture, cutting, friction) names the laws; here is how one block of each is
-//! solved. `b` is the violation without the block's own force, `W` its own compliance.
-//!
-//! A surface that breaks is a contact until its normal force would pass the bound. At the bound the normal force is known, and
-//! what is left is friction against a known bound, `‖λ_t‖ ≤ µ F`: `(µF W_tt + s I) d = b_t + W_tn F`, `‖d‖ = 1`, as in
-//! [`super::contact`].
-//!
-//! In a channel the two rows across are eliminated first: `λ_t = g + h λ_a`. What is left along is one row with bounds; where
-//! pressing across adds to them, `(λ_a − f)² = µ² ‖g + h λ_a‖²` is a quadratic equation.
+//! Seed 004 ("constraint-based needle-insertion model": cutting, friction along the shaft). The two rows across are eliminated first:
+//! `λ_t = g + h λ_a`. One row with bounds remains along the shaft; where pressing across adds to the bounds,
+//! `(λ_a − f)² = µ² ‖g + h λ_a‖²` is a quadratic equation. `b` is the violation without the block's own force, `W` its own compliance.
 
-use super::contact::{solve_contact_with, unit_solution};
-use super::solver::Own;
+use super::{Law, Meaning, RowState, Rule, is_size};
+use crate::mechanism::solver::Own;
 use nalgebra::{Matrix2, Vector2, Vector3};
 
-/// Force of a contact that bears no more than `most_n` (rows: normal, two tangents).
-pub(super) fn solve_puncture(
-    own: &Own,
-    b: &Vector3<f64>,
-    friction: f64,
-    most_n: f64,
-    near: &Vector3<f64>,
-) -> Vector3<f64> {
-    let (force, _) = solve_contact_with(&own.matrix, own.inverse.as_ref(), b, friction, near);
-    if force[0] <= most_n {
-        return force;
+/// Parameters of the law.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Channel {
+    pub(super) least_n: f64,
+    pub(super) most_n: f64,
+    pub(super) then_n: f64,
+    pub(super) friction: f64,
+    pub(super) slides: bool,
+}
+
+impl Channel {
+    /// The law with these parameters and a compliance, m/N.
+    pub(super) fn law(self, compliance: f64) -> Law {
+        let Self { least_n, most_n, then_n, friction, slides } = self;
+        Law::Channel { least_n, most_n, then_n, friction, slides, compliance }
     }
-    let w = &own.matrix;
-    let across = Matrix2::new(w[(1, 1)], w[(1, 2)], w[(2, 1)], w[(2, 2)]);
-    let b = Vector2::new(b[1] + w[(1, 0)] * most_n, b[2] + w[(2, 0)] * most_n);
-    let bound = friction * most_n;
-    let stick = across.try_inverse().map(|inverse| -(inverse * b));
-    let tangent = match stick {
-        Some(stick) if stick.norm() <= bound => stick,
-        _ => {
-            let along = b.try_normalize(0.0).unwrap_or_else(Vector2::zeros);
-            unit_solution(&(across * bound), &b, &along).map_or_else(Vector2::zeros, |d| d * -bound)
+}
+
+impl Rule for Channel {
+    fn rows(&self) -> usize {
+        3
+    }
+
+    fn meaning(&self, row: usize) -> Meaning {
+        match (row, self.slides) {
+            (0, true) => Meaning::Slip,
+            // A force that only pushes: the distance to the end of the channel.
+            (0, false) if self.least_n >= 0.0 => Meaning::Gap,
+            _ => Meaning::Place,
         }
-    };
-    Vector3::new(most_n, tangent[0], tangent[1])
+    }
+
+    fn is_sound(&self) -> bool {
+        [-self.least_n, self.most_n, self.then_n, self.friction].into_iter().all(is_size) && self.then_n <= self.most_n
+    }
+
+    fn solve(&self, own: &Own, b: &Vector3<f64>, _near: &Vector3<f64>) -> Vector3<f64> {
+        solve_channel(own, b, (self.least_n, self.most_n), self.friction)
+    }
+
+    fn project(&self, force: &Vector3<f64>) -> Vector3<f64> {
+        into_channel(force, (self.least_n, self.most_n), self.friction)
+    }
+
+    fn state(&self, force: &[f64; 3], tau: &[f64; 3]) -> [RowState; 3] {
+        let across = force[1].hypot(force[2]);
+        let (low, high) = (self.least_n - self.friction * across, self.most_n + self.friction * across);
+        if tau[0] > low && tau[0] < high {
+            return [RowState::Held; 3];
+        }
+        let side = if tau[0] >= high { 1.0 } else { -1.0 };
+        let slope = |k: usize| if across > 0.0 { side * self.friction * force[k] / across } else { 0.0 };
+        let along = RowState::Fixed { force: if side > 0.0 { high } else { low }, slope: [0.0, slope(1), slope(2)] };
+        [along, RowState::Held, RowState::Held]
+    }
+
+    fn bound_n(&self) -> Option<f64> {
+        Some(self.most_n)
+    }
+
+    fn breaks(&self) -> bool {
+        !self.slides
+    }
 }
 
 /// Force of a needle in its channel (rows: along, two across), with the least and largest force along.
-pub(super) fn solve_channel(own: &Own, b: &Vector3<f64>, bounds: (f64, f64), friction: f64) -> Vector3<f64> {
+fn solve_channel(own: &Own, b: &Vector3<f64>, bounds: (f64, f64), friction: f64) -> Vector3<f64> {
     let w = &own.matrix;
     let across = Matrix2::new(w[(1, 1)], w[(1, 2)], w[(2, 1)], w[(2, 2)]);
     let Some(inverse) = across.try_inverse() else { return Vector3::zeros() };
@@ -87,7 +119,7 @@ fn at_bound(f: f64, s: f64, friction: f64, g: &Vector2<f64>, h: &Vector2<f64>) -
 }
 
 /// Pulls an over-relaxed force back between the bounds of its channel.
-pub(super) fn into_channel(force: &Vector3<f64>, bounds: (f64, f64), friction: f64) -> Vector3<f64> {
+fn into_channel(force: &Vector3<f64>, bounds: (f64, f64), friction: f64) -> Vector3<f64> {
     let pressed = friction * force[1].hypot(force[2]);
     Vector3::new(force[0].clamp(bounds.0 - pressed, bounds.1 + pressed), force[1], force[2])
 }
@@ -125,28 +157,6 @@ mod tests {
             }
             if delta[0] > 1e-9 {
                 prop_assert!((force[0] - least + pressed).abs() < 1e-8, "{force} {delta}");
-            }
-        }
-
-        #[test]
-        fn a_surface_is_a_contact_until_it_breaks(
-            l in prop::array::uniform9(-1.0..1.0_f64), b in prop::array::uniform3(-3.0..3.0_f64),
-            most in 0.01..2.0_f64, friction in 0.0..0.8_f64,
-        ) {
-            let own = own(&l);
-            let b = Vector3::from(b);
-            let force = solve_puncture(&own, &b, friction, most, &Vector3::zeros());
-            let delta = own.matrix * force + b;
-            let plain = solve_contact_with(&own.matrix, own.inverse.as_ref(), &b, friction, &Vector3::zeros()).0;
-            if plain[0] <= most {
-                prop_assert_eq!(force, plain);
-            } else {
-                prop_assert_eq!(force[0], most);
-                let (pull, slip) = (force[1].hypot(force[2]), delta[1].hypot(delta[2]));
-                prop_assert!(pull <= friction * most * (1.0 + 1e-9));
-                // Friction at its bound opposes the slip; below it nothing slips.
-                let lost = friction * most * slip + force[1] * delta[1] + force[2] * delta[2];
-                prop_assert!(lost.abs() < 1e-8, "{force} {delta}");
             }
         }
     }

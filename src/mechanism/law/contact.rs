@@ -17,7 +17,105 @@
 //! `‖(G + s I)⁻¹ c‖` falls from above one (stick would need more friction than there is) to zero as `s` grows: bisection
 //! cannot miss it, and Newton steps on `1/‖d‖` inside the bracket make it quick.
 
+use super::{Conic, Meaning, RowState, Rule, Slip, is_size};
+use crate::mechanism::solver::{Own, Residuals};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+
+/// Parameters of the law.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contact {
+    pub(super) friction: f64,
+}
+
+impl Rule for Contact {
+    fn rows(&self) -> usize {
+        3
+    }
+
+    fn meaning(&self, row: usize) -> Meaning {
+        if row == 0 { Meaning::Gap } else { Meaning::Slip }
+    }
+
+    fn is_sound(&self) -> bool {
+        is_size(self.friction)
+    }
+
+    fn solve(&self, own: &Own, b: &Vector3<f64>, near: &Vector3<f64>) -> Vector3<f64> {
+        solve_contact_with(&own.matrix, own.inverse.as_ref(), b, self.friction, near).0
+    }
+
+    fn project(&self, force: &Vector3<f64>) -> Vector3<f64> {
+        into_cone(force, self.friction)
+    }
+
+    fn residuals(&self, force: &[f64; 3], violation: &[f64; 3]) -> Option<Residuals> {
+        let (tangent, slip) = (force[1].hypot(force[2]), violation[1].hypot(violation[2]));
+        let across = force[0] * violation[0].max(0.0);
+        let dissipated = -(force[1] * violation[1] + force[2] * violation[2]);
+        Some(Residuals {
+            complementarity: 0f64.max(-violation[0]).max(across),
+            cone: 0f64.max(tangent - self.friction * force[0]).max(-force[0]),
+            dissipation: 0f64.max(self.friction * force[0] * slip - dissipated),
+        })
+    }
+
+    fn state(&self, _force: &[f64; 3], tau: &[f64; 3]) -> [RowState; 3] {
+        surface_state(tau, self.friction, f64::INFINITY)
+    }
+
+    /// The map of Alart and Curnier (1991): `λ` less the projection of `τ = λ − δ`.
+    fn map(&self, force: &[f64; 3], violation: &[f64; 3]) -> [f64; 3] {
+        let tau = [0, 1, 2].map(|k| force[k] - violation[k]);
+        let bound = self.friction * tau[0].max(0.0);
+        let length = tau[1].hypot(tau[2]);
+        let factor = if length > bound { bound / length } else { 1.0 };
+        [force[0] - tau[0].max(0.0), force[1] - factor * tau[1], force[2] - factor * tau[2]]
+    }
+
+    fn conic(&self) -> Option<Conic> {
+        Some(Conic::Cone { friction: self.friction })
+    }
+
+    fn opens(&self) -> bool {
+        true
+    }
+
+    fn carries(&self, force: &[f64]) -> bool {
+        force[0] > 0.0
+    }
+}
+
+/// States of the rows of a contact that bears `most` at most: open, or closed (or broken) with stick or slip.
+pub(super) fn surface_state(tau: &[f64; 3], friction: f64, most: f64) -> [RowState; 3] {
+    let at = |force: f64| RowState::Fixed { force, slope: [0.0; 3] };
+    if tau[0] <= 0.0 {
+        return [at(0.0); 3];
+    }
+    let broken = tau[0] >= most;
+    let normal = if broken { at(most) } else { RowState::Held };
+    let (bound, length) = (friction * tau[0].min(most), tau[1].hypot(tau[2]));
+    if length <= bound && bound > 0.0 {
+        return [normal, RowState::Held, RowState::Held];
+    }
+    let slip = Slip {
+        bound,
+        slope: if broken { 0.0 } else { friction },
+        kappa: if length > 0.0 { bound / length } else { 0.0 },
+        direction: if length > 0.0 { [tau[1] / length, tau[2] / length] } else { [0.0; 2] },
+    };
+    [normal, RowState::Slipping(slip), RowState::Slipping(slip)]
+}
+
+/// Projects a force into the friction cone: a negative normal force becomes zero, friction beyond the bound is shortened.
+pub(super) fn into_cone(force: &Vector3<f64>, friction: f64) -> Vector3<f64> {
+    if force[0] <= 0.0 {
+        return Vector3::zeros();
+    }
+    let square = force[1] * force[1] + force[2] * force[2];
+    let bound = friction.max(0.0) * force[0];
+    let factor = if square > bound * bound { bound / square.sqrt() } else { 1.0 };
+    Vector3::new(force[0], force[1] * factor, force[2] * factor)
+}
 
 /// How a contact ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
