@@ -80,6 +80,8 @@ pub struct LocalMechanism {
     own: Box<[Own; MAX_BLOCKS]>,
     free: [f64; MAX_ROWS],
     lambda: [f64; MAX_ROWS],
+    /// `W λ` of each row at the start of the tick.
+    yielded_before: [f64; MAX_ROWS],
     tip: Tip,
     /// Violation of each row that is a place at the end of the last tick, for blending.
     gaps: [f64; MAX_ROWS],
@@ -109,6 +111,7 @@ impl LocalMechanism {
             own: Box::new([Own::identity(); MAX_BLOCKS]),
             free: [0.0; MAX_ROWS],
             lambda: [0.0; MAX_ROWS],
+            yielded_before: [0.0; MAX_ROWS],
             tip: Tip::default(),
             gaps: [0.0; MAX_ROWS],
             offsets: [0.0; MAX_ROWS],
@@ -413,11 +416,12 @@ impl LocalMechanism {
             let block = self.blocks[index];
             for row in block.range() {
                 let speed = self.jacobian[row].dot(&motion.free);
+                self.yielded_before[row] = self.scene_part(row, &self.lambda);
                 let given = &self.snapshot.rows[row];
                 self.free[row] = self.bodies.coming(given, motion.period_s)
                     + if block.law.slides(row - block.first) {
                         motion.period_s * (speed + given.drift)
-                            - self.scene_part(row, &self.lambda)
+                            - self.yielded_before[row]
                             - block.law.compliance() * self.lambda[row]
                     } else {
                         let fade = fading(self.fade_from[index]).max(0.0) * self.offsets[row];
@@ -427,14 +431,22 @@ impl LocalMechanism {
         }
     }
 
-    /// Takes the recoil of the midpoint rule out of the proxy's velocity. A contact that stops the midpoint, `V̂_n = 0`,
-    /// leaves `V_{k+1} = −V_k`: right for the energy, but the proxy would hammer on the surface. The impulses of the tick
-    /// are found again with the contact law on the velocity at its end; kept only if that takes kinetic energy out. Bodies
-    /// of the scene get what the proxy gives.
+    /// Removes the recoil of the midpoint rule from the proxy's velocity. A rigid contact that stops the midpoint,
+    /// `V̂_n = 0`, leaves `V_{k+1} = −V_k`: correct for the energy, but the proxy would hammer on the surface. The
+    /// impulses of the tick are solved again with the contact law on the relative velocity at the end of the tick,
+    ///
+    /// ```text
+    ///  c = J V + drift + H V_b + W (λ − λ_before)/T,     ∂c/∂p = J M⁻¹ Jᵀ + H M_b⁻¹ Hᵀ + W/T²
+    /// ```
+    ///
+    /// and kept only if the change takes kinetic energy out. `W` is the instantaneous compliance of the scene: a soft
+    /// surface retreats under the tool, so that a tool that moves with the surface has `c = 0` and is not braked. With
+    /// `W = 0` in `c` the tool would be stopped in every tick, a drag of `2M/T`.
     pub fn settle(&mut self, twist: &Twist, inverse_mass: &Mat6, period_s: f64) -> Twist {
         let rows = self.snapshot.row_count;
+        let square = period_s * period_s;
         let mut blocks = [self.blocks[0]; MAX_BLOCKS];
-        let mut done = [0.0; MAX_ROWS];
+        let (mut done, mut kinetic) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
         let (mut count, mut recoil) = (0, 0.0_f64);
         self.free[..rows].fill(0.0);
         for block in &self.blocks[..self.snapshot.block_count] {
@@ -443,9 +455,12 @@ impl LocalMechanism {
                 for row in block.range() {
                     let given = &self.snapshot.rows[row];
                     done[row] = self.lambda[row] * period_s;
-                    self.free[row] = self.jacobian[row].dot(twist) + given.drift + self.bodies.speed(given);
+                    kinetic[row] = self.jacobian[row].dot(twist) + given.drift + self.bodies.speed(given);
+                    let retreat = self.scene_part(row, &self.lambda) - self.yielded_before[row];
+                    self.free[row] = kinetic[row] + retreat / period_s;
                 }
-                recoil = recoil.max(self.free[block.first].abs());
+                recoil =
+                    recoil.max(self.free[block.first].abs() * self.inertial_share(block.first, inverse_mass, square));
                 blocks[count] = Block { law: Law::Contact { friction, compliance: 0.0 }, ..*block };
                 count += 1;
             }
@@ -453,42 +468,70 @@ impl LocalMechanism {
         if recoil < 1e-6 {
             return *twist;
         }
-        // In the units of the bodies' compliance, T² times a velocity.
-        let square = period_s * period_s;
-        let before = self.free;
-        for (column, row) in self.yielding[..rows].iter_mut().zip(&self.jacobian[..rows]) {
-            *column = inverse_mass * row * square;
+        let impulse = self.settled_impulses(&blocks[..count], &done, inverse_mass, square);
+        let mut changes = [0.0; MAX_ROWS];
+        let mut change = Vec6::zeros();
+        for row in blocks[..count].iter().flat_map(Block::range) {
+            changes[row] = impulse[row] - done[row];
+            change += self.jacobian[row] * changes[row];
         }
-        let (blocks, tool) = (&blocks[..count], (&self.jacobian[..rows], &self.yielding[..rows]));
+        // Kinetic energy changes by p·(v + v')/2, with the speeds of the rows before and after. The deflection of a soft
+        // body is no kinetic energy.
+        let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
         let scene = SceneCompliance { matrix: None, bodies: self.bodies.compliance(self.snapshot.rows()) };
-        let undone = ToolCompliance::new(tool, scene, &[0.0; MAX_ROWS], &mut *self.own, &done[..rows]);
-        let taken_back: [f64; MAX_ROWS] =
-            std::array::from_fn(|row| if row < rows { undone.violation(row, &done) } else { 0.0 });
-        for block in blocks {
-            for row in block.range() {
-                self.free[row] = self.free[row] * square - taken_back[row];
-            }
-        }
-        let (mut impulse, free) = (done, &self.free[..rows]);
-        let mut compliance = ToolCompliance::new(tool, scene, free, &mut *self.own, &impulse[..rows]);
-        // Whatever takes energy out will do, and the next tick goes on from there: a few sweeps are enough.
-        let settings = Settings { iterations: 5, tolerance: 1e-3, relaxation: 1.2 };
-        sweep(&mut compliance, blocks, largest(free), &mut impulse[..rows], &settings, || false);
-        // Kinetic energy changes by p·(c + c')/2, with the speeds of the rows before and after.
-        let (mut change, mut taken) = (Vec6::zeros(), 0.0);
-        for row in blocks.iter().flat_map(Block::range) {
-            let after = compliance.violation(row, &impulse[..rows]) / square;
-            impulse[row] -= done[row];
-            change += self.jacobian[row] * impulse[row];
-            taken += 0.5 * impulse[row] * (before[row] + after);
+        let masses = ToolCompliance::new(tool, scene, &[0.0; MAX_ROWS], &mut *self.own, &changes[..rows]);
+        let mut taken = 0.0;
+        for row in blocks[..count].iter().flat_map(Block::range) {
+            taken += changes[row] * (kinetic[row] + 0.5 * masses.violation(row, &changes) / square);
         }
         let settled = twist + inverse_mass * change;
         if !(taken <= 0.0 && settled.iter().all(|x| x.is_finite())) {
             return *twist;
         }
-        for row in blocks.iter().flat_map(Block::range) {
-            self.bodies.kick(row, &self.snapshot.rows[row], impulse[row], period_s);
+        for row in blocks[..count].iter().flat_map(Block::range) {
+            self.bodies.kick(row, &self.snapshot.rows[row], changes[row], period_s);
         }
         settled
+    }
+
+    /// Share of a row's relative velocity that an impulse removes from tool and bodies; the rest goes into the deflection of
+    /// the scene. One for a rigid scene.
+    fn inertial_share(&self, row: usize, inverse_mass: &Mat6, square: f64) -> f64 {
+        let yields = self.snapshot.compliance_row(row)[row];
+        if yields <= 0.0 {
+            return 1.0;
+        }
+        let inertial = square * self.jacobian[row].dot(&(inverse_mass * self.jacobian[row]));
+        inertial / (inertial + yields)
+    }
+
+    /// Impulses of the tick by the contact law on the relative velocities in `free` (see [`Self::settle`]), N·s.
+    fn settled_impulses(
+        &mut self,
+        blocks: &[Block],
+        done: &[f64; MAX_ROWS],
+        inverse_mass: &Mat6,
+        square: f64,
+    ) -> [f64; MAX_ROWS] {
+        let rows = self.snapshot.row_count;
+        // In the units of the bodies' compliance, T² times a velocity; W is then W itself.
+        for (column, row) in self.yielding[..rows].iter_mut().zip(&self.jacobian[..rows]) {
+            *column = inverse_mass * row * square;
+        }
+        let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
+        let matrix = (!self.rigid_scene).then_some(&self.snapshot.compliance[..]);
+        let scene = SceneCompliance { matrix, bodies: self.bodies.compliance(self.snapshot.rows()) };
+        // `free` has the length of the rows: the rows of `W` are cut to it.
+        let none = [0.0; MAX_ROWS];
+        let undone = ToolCompliance::new(tool, scene, &none[..rows], &mut *self.own, &done[..rows]);
+        for row in blocks.iter().flat_map(Block::range) {
+            self.free[row] = self.free[row] * square - undone.violation(row, &done[..rows]);
+        }
+        let (mut impulse, free) = (*done, &self.free[..rows]);
+        let mut compliance = ToolCompliance::new(tool, scene, free, &mut *self.own, &impulse[..rows]);
+        // Any change that takes energy out is valid, and the next tick continues from there: a few sweeps are enough.
+        let settings = Settings { iterations: 5, tolerance: 1e-3, relaxation: 1.2 };
+        sweep(&mut compliance, blocks, largest(free), &mut impulse[..rows], &settings, || false);
+        impulse
     }
 }
