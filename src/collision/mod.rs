@@ -27,6 +27,7 @@ mod minimum;
 mod model;
 mod parts;
 mod select;
+pub mod soft;
 mod thread;
 
 pub use candidate::{Candidate, Candidates, MAX_CANDIDATES, Side};
