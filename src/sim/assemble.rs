@@ -12,7 +12,7 @@ use super::constraint::{Constraint, sign};
 use crate::math::{Mat6, Vec6};
 use crate::mechanism::newton::{Workspace, solve_robustly};
 use crate::mechanism::solver::{Outcome, Settings};
-use crate::mechanism::{Block, Problem};
+use crate::mechanism::{Block, BlockId, Problem};
 use std::ops::Range;
 
 /// A set of constraints that bodies connect.
@@ -37,7 +37,7 @@ pub(super) struct Assembly {
     free: Vec<f64>,
     pub lambda: Vec<f64>,
     /// Forces of the last solve by constraint, sorted: the warm start.
-    remembered: Vec<(u64, [f64; 3])>,
+    remembered: Vec<(BlockId, [f64; 3])>,
     workspace: Workspace,
     /// Compliance of each soft body in each island, in the order of [`Assembly::each_soft`].
     parts: Vec<Vec<f64>>,
@@ -116,12 +116,12 @@ impl Assembly {
     }
 
     /// Force of a constraint in the last solve.
-    pub(super) fn known(&self, id: u64) -> Option<[f64; 3]> {
+    pub(super) fn known(&self, id: BlockId) -> Option<[f64; 3]> {
         self.remembered.binary_search_by_key(&id, |(id, _)| *id).ok().map(|at| self.remembered[at].1)
     }
 
     /// Sets the first guess of a constraint that is new.
-    pub(super) fn suggest(&mut self, id: u64, force: [f64; 3]) {
+    pub(super) fn suggest(&mut self, id: BlockId, force: [f64; 3]) {
         if let Err(at) = self.remembered.binary_search_by_key(&id, |(id, _)| *id) {
             self.remembered.insert(at, (id, force));
         }

@@ -9,7 +9,7 @@ use super::body::rigid::Mover;
 use super::body::{Anchor, Body};
 use super::source::contact::Contact;
 use crate::math::{Twist, Vec3, Vec6, join};
-use crate::mechanism::{Law, Meaning};
+use crate::mechanism::{BlockId, Law, Meaning};
 
 /// What a constraint acts on, on one side.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub(super) enum Kind {
 /// See the file's head.
 #[derive(Clone, Debug)]
 pub(super) struct Constraint {
-    pub id: u64,
+    pub id: BlockId,
     pub law: Law,
     /// First row in the problem of the step.
     pub first: usize,
@@ -133,11 +133,11 @@ impl Constraint {
     /// A contact of rigid shapes.
     pub(super) fn of_contact(contact: &Contact) -> Self {
         let law = Law::Contact { friction: contact.friction, compliance: 0.0 };
-        Self { id: contact.candidate.id, law, first: 0, kind: Kind::Contact(*contact) }
+        Self { id: BlockId::Contact(contact.candidate.id), law, first: 0, kind: Kind::Contact(*contact) }
     }
 
     /// A constraint between ends.
-    pub(super) fn of_span(id: u64, law: Law, span: Span) -> Self {
+    pub(super) fn of_span(id: BlockId, law: Law, span: Span) -> Self {
         Self { id, law, first: 0, kind: Kind::Span(span) }
     }
 

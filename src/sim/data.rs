@@ -20,7 +20,7 @@ use crate::geometry::{Feature, Shape};
 use crate::math::{Pose, Twist, Vec3, Wrench};
 use crate::mechanism::newton::Workspace;
 use crate::mechanism::pmi::{Coriolis, Gravity, RigidBody, RigidStep};
-use crate::mechanism::{MechanismSnapshot, Problem};
+use crate::mechanism::{BlockId, MechanismSnapshot, Problem};
 use crate::shared::{MonoNs, NS_PER_S, SceneView, Stamp, ToolSample};
 
 /// Most contacts of a pair of parts.
@@ -35,7 +35,7 @@ const SHORT_STEP_S: f64 = 2e-3;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactForce {
     /// Names the contact from step to step.
-    pub id: u64,
+    pub id: BlockId,
     /// The bodies, by index in the model. The force acts on the first.
     pub bodies: [usize; 2],
     /// Where, in the world.

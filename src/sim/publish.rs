@@ -26,7 +26,7 @@ use crate::collision::Side;
 use crate::geometry::Shape;
 use crate::math::{Mat6, Pose, Vec3, Vec6, join};
 use crate::mechanism::{
-    Anew, Block, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, Meaning, MechanismSnapshot, NO_BODY, Row, RowKind,
+    Anew, Block, BlockId, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, Meaning, MechanismSnapshot, NO_BODY, Row, RowKind,
     SceneBody, TipMark,
 };
 
@@ -40,9 +40,9 @@ enum Felt<'a> {
 }
 
 impl Felt<'_> {
-    fn id(&self) -> u64 {
+    fn id(&self) -> BlockId {
         match self {
-            Self::Contact(contact) => contact.candidate.id,
+            Self::Contact(contact) => BlockId::Contact(contact.candidate.id),
             Self::Span(constraint, _) => constraint.id,
         }
     }
@@ -97,7 +97,7 @@ pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: usize, out:
         match felt {
             Felt::Contact(contact) => {
                 out.anew[index] = anew(data, hand, contact);
-                let forces = data.assembly.known(contact.candidate.id).unwrap_or([0.0; 3]);
+                let forces = data.assembly.known(BlockId::Contact(contact.candidate.id)).unwrap_or([0.0; 3]);
                 out.lambda[first..first + 3].copy_from_slice(&forces);
                 for k in 0..3 {
                     out.rows[first + k] = row(data, hand, contact, k, &places);

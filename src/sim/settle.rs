@@ -199,7 +199,7 @@ impl Closed {
     /// Total impulses of the step under the law on velocities, with `bounce` times the rebound.
     fn impulses(&self, compliance: &[f64], bounce: f64, settings: &Settings, work: &mut Workspace) -> Option<Vec<f64>> {
         let rows = self.done.len();
-        let block = |c: &Constraint| Block { id: 0, first: c.first, law: c.law.giving(0.0) };
+        let block = |c: &Constraint| Block { id: c.id, first: c.first, law: c.law.giving(0.0) };
         let blocks: Vec<Block> = self.constraints.iter().map(block).collect();
         let mut free = Vec::with_capacity(rows);
         for (constraint, rebound) in self.constraints.iter().zip(&self.rebounds) {
@@ -302,7 +302,7 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
     // between them instead of somewhere else, and nothing is moved much further than the overlap is deep.
     let gives = |i: usize| GIVES * compliance[3 * i * rows + 3 * i];
     let law = |i: usize| Law::Contact { friction: 0.0, compliance: gives(i) };
-    let blocks: Vec<Block> = (0..contacts.len()).map(|i| Block { id: 0, first: 3 * i, law: law(i) }).collect();
+    let blocks: Vec<Block> = constraints.iter().enumerate().map(|(i, c)| Block { id: c.id, first: 3 * i, law: law(i) }).collect();
     let problem = Problem { blocks: &blocks, compliance: &compliance, stride: rows, free: &free };
     let mut push = vec![0.0; rows];
     solve_robustly(&problem, &mut push, &model.solver, &mut data.workspace, || false);

@@ -114,7 +114,14 @@ mod tests {
             let (weights, part) = on_triangle(&p, &corners);
             assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12 && weights.iter().all(|w| *w >= 0.0));
             let zeros = weights.iter().filter(|w| **w == 0.0).count();
-            assert_eq!(zeros, match part { Part::Inside => 0, Part::Side(_) => 1, Part::Corner(_) => 2 });
+            assert_eq!(
+                zeros,
+                match part {
+                    Part::Inside => 0,
+                    Part::Side(_) => 1,
+                    Part::Corner(_) => 2,
+                }
+            );
             let found = (p - blend(&weights, &corners)).norm();
             for i in 0..=20 {
                 for j in 0..=20 - i {

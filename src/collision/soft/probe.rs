@@ -119,7 +119,7 @@ impl Prober {
             }
             if side < probe.radius
                 && let Some(found) = crossing(surface, place, probe, face, &corners, margin)
-                && (probe.can_touch)(&normal)
+                && (found.time > 0.0 || (probe.can_touch)(&normal))
                 && entry.is_none_or(|best| (found.time, found.face) < (best.time, best.face))
             {
                 entry = Some(found);
@@ -135,7 +135,9 @@ impl Prober {
         let entry_normal = entry.map(|entry| place.normals[entry.face as usize]);
         self.choose((surface, place), probe, margin, entry_normal, &mut emit);
         // Nothing found on the side from which the point came in.
-        if let (Some(entry), Some(normal), true) = (entry, entry_normal, self.taken.is_empty()) {
+        if let (Some(entry), Some(normal), true) = (entry, entry_normal, self.taken.is_empty())
+            && (probe.can_touch)(&normal)
+        {
             let at = blend(&entry.weights, &surface.corners(entry.face, &place.now));
             let gap = normal.dot(&(probe.now - at)) - probe.radius;
             let at = FacePoint { points: surface.triangles()[entry.face as usize], weights: entry.weights };

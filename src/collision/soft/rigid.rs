@@ -9,9 +9,9 @@
 //! A node inside the shape whose surface does not face the nearest side is a node near an edge or beyond the middle of a plate.
 //! The query is then repeated from a point inside the soft body, behind the node, from where the facing side is the nearest one.
 
+use super::RigidPlace;
 use super::place::SoftPlace;
 use super::surface::SoftSurface;
-use super::RigidPlace;
 use crate::collision::field::DistanceField;
 use crate::geometry::{BoundingSphere, Distance, Shape, Surface};
 use crate::math::{Pose, Vec3};
@@ -139,8 +139,8 @@ impl Solid<'_> {
             let Some(Distance { distance, normal }) = self.facing(surface, place, node, sheet, &now, margin) else {
                 continue;
             };
-            let agrees = entry
-                .is_none_or(|(_, entry, _)| normal.dot(&entry) >= if distance < 0.0 { 0.0 } else { OPPOSED });
+            let agrees =
+                entry.is_none_or(|(_, entry, _)| normal.dot(&entry) >= if distance < 0.0 { 0.0 } else { OPPOSED });
             if distance < margin && agrees {
                 found = true;
                 let partner = now - normal * distance;

@@ -185,7 +185,8 @@ mod tests {
             if normal.norm() < 0.2 {
                 continue;
             }
-            let (s, r, when) = (0.2 + 0.6 * random.uniform(), 0.2 + 0.6 * random.uniform(), 0.1 + 0.8 * random.uniform());
+            let (s, r, when) =
+                (0.2 + 0.6 * random.uniform(), 0.2 + 0.6 * random.uniform(), 0.1 + 0.8 * random.uniform());
             let speed = normal.normalize() * 3.0 + point(&mut random, 0.5);
             let meet = point(&mut random, 1.0);
             let p: [[Vec3; 2]; 2] = std::array::from_fn(|k| {

@@ -10,7 +10,7 @@ use super::super::body::rigid::Mover;
 use super::super::constraint::{Constraint, End, Span};
 use super::super::model::{JointKind, JointModel};
 use crate::math::{Pose, Vec3, log_so3};
-use crate::mechanism::Law;
+use crate::mechanism::{BlockId, Law};
 
 /// A joint with its frames in the bodies.
 pub(in crate::sim) struct Joint {
@@ -55,7 +55,7 @@ impl Joint {
             JointKind::Ball => (3, 0),
         };
         let law = |rows| Law::Bilateral { rows, compliance: self.compliance };
-        let id = |part: u64| 1 << 59 | (index as u64) << 1 | part;
+        let id = |part: u32| BlockId::Joint(2 * index as u32 + part);
         out.push(Constraint::of_span(id(0), law(slides), Span::new([end(0), end(1)], axes)));
         if turns > 0 {
             let turned = b.rotation * log_so3(&(b.rotation.inverse() * a.rotation));

@@ -15,7 +15,7 @@ use crate::collision::soft::{
 };
 use crate::fem::{FemModel, Spread};
 use crate::math::{Pose, Vec3, steady_tangents};
-use crate::mechanism::Law;
+use crate::mechanism::{BlockId, Law};
 use crate::shared::ToolSample;
 use std::sync::Arc;
 
@@ -99,7 +99,8 @@ impl SoftContacts {
         }
     }
 
-    fn query(around: &Surroundings<'_>, pair: u64) -> SoftQuery {
+    fn query(around: &Surroundings<'_>, pair: [u16; 2]) -> SoftQuery {
+        let pair = u64::from(pair[0]) << 16 | u64::from(pair[1]);
         SoftQuery { margin_m: around.model.margin_m, most: MOST, reduction: SoftReduction::Patches, pair }
     }
 
@@ -188,15 +189,8 @@ impl SoftContacts {
     }
 }
 
-fn pair_id(a: usize, b: usize) -> u64 {
-    (a as u64) << 16 | b as u64
-}
-
-/// Names a contact of a pair.
-fn contact_id(pair: u64, key: u64) -> u64 {
-    let mut x = key ^ pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    1 << 63 | (x ^ x >> 27) >> 1
+fn pair_id(a: usize, b: usize) -> [u16; 2] {
+    [a as u16, b as u16]
 }
 
 fn carried(pose: &Pose, point: &Vec3) -> Vec3 {
@@ -232,7 +226,7 @@ impl Touching {
         &self,
         contact: &SoftContact,
         partner: End,
-        pair: u64,
+        pair: [u16; 2],
         friction: f64,
         around: &Surroundings<'_>,
         out: &mut Vec<Constraint>,
@@ -252,7 +246,8 @@ impl Touching {
         let (t1, t2) = steady_tangents(&contact.normal);
         let span = Span::new([own, partner], [contact.normal, t1, t2]);
         let law = Law::Contact { friction, compliance: 0.0 };
-        out.push(Constraint::of_span(contact_id(pair, contact.key), law, span));
+        let id = BlockId::Soft { bodies: pair, key: contact.key };
+        out.push(Constraint::of_span(id, law, span));
     }
 }
 

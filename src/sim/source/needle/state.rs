@@ -15,7 +15,7 @@ use super::path::{Path, Steer};
 use super::{Layer, NeedleModel};
 use crate::fem::{BeamBody, BeamError, FemError};
 use crate::math::{Vec3, steady_tangents};
-use crate::mechanism::Law;
+use crate::mechanism::{BlockId, Law};
 use crate::shared::{NeedleView, TipReport};
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ pub(in crate::sim) struct NeedleSource {
     beam: usize,
     pub(in crate::sim) known: TipReport,
     /// Constraint of the tip in this step.
-    pub(in crate::sim) tip_id: Option<u64>,
+    pub(in crate::sim) tip_id: Option<BlockId>,
     pub(in crate::sim) tip_grows: f64,
     paths: Vec<Path>,
     tip: Whereabouts,
@@ -293,7 +293,7 @@ impl NeedleSource {
         let (t1, t2) = steady_tangents(&surface.normal);
         let anchor = Anchor::Point(surface.point.clone());
         let span = self.between(self.length_m(), surface.tissue, anchor, [surface.normal, t1, t2]);
-        let id = 1 << 61 | surface.tissue as u64;
+        let id = BlockId::Surface(surface.tissue as u16);
         self.tip_grows = layer.friction_n_per_m;
         self.tip_id = Some(id);
         assembly.constraints.push(Constraint::of_span(id, law, span));
@@ -335,7 +335,7 @@ impl NeedleSource {
         let anchor = Anchor::Points(Box::new([path.end.clone(), across.clone(), across]));
         let span = self.between(self.length_m(), path.tissue, anchor, [-tangent, t1, t2]);
         let law = Law::Channel { least_n: 0.0, most_n, then_n, friction: 0.0, slides: false, compliance };
-        let id = 1 << 60 | at as u64;
+        let id = BlockId::Tip(at as u32);
         self.tip_grows = layer.friction_n_per_m;
         self.tip_id = Some(id);
         assembly.constraints.push(Constraint::of_span(id, law, span));
@@ -371,8 +371,9 @@ impl NeedleSource {
             let (t1, t2) = steady_tangents(&direction);
             let anchor = Anchor::Point(knot.point.clone());
             let span = self.between(needle_m, path.tissue, anchor, [direction, t1, t2]);
-            assembly.suggest(knot.id, [share * most_n, 0.0, 0.0]);
-            assembly.constraints.push(Constraint::of_span(knot.id, law, span));
+            let id = BlockId::Knot(knot.id);
+            assembly.suggest(id, [share * most_n, 0.0, 0.0]);
+            assembly.constraints.push(Constraint::of_span(id, law, span));
             let knot = &mut self.paths[at].knots[k];
             knot.needle_m = needle_m;
             share = knot.share;
@@ -416,7 +417,7 @@ impl NeedleSource {
             let force = &assembly.lambda[constraint.rows()];
             if let (true, Some(most_n)) = (constraint.law.slides(0), constraint.law.bound_n()) {
                 let knots = self.paths.iter_mut().flat_map(|path| &mut path.knots);
-                for knot in knots.filter(|knot| knot.id == constraint.id) {
+                for knot in knots.filter(|knot| BlockId::Knot(knot.id) == constraint.id) {
                     knot.share = (force[0] / most_n.max(1e-9)).clamp(-1.0, 1.0);
                 }
             }
