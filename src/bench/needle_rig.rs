@@ -10,8 +10,8 @@ use super::BenchError;
 use super::fem_rig::failed;
 use crate::fem::{BeamSpec, Material, Relaxation};
 use crate::geometry::tet::{BlockSpec, Split};
-use crate::math::{Pose, Vec3};
 use crate::geometry::{Cuboid, Shape, Sphere};
+use crate::math::{Pose, Vec3};
 use crate::mechanism::pmi::RigidInertia;
 use crate::shared::ToolSample;
 use crate::sim::{

@@ -5,13 +5,15 @@
 use super::BenchError;
 use super::fem_rig::{Stopwatch, failed};
 use crate::fem::{FemModel, FemSpec, Keep, Mass, Material, Modes, Ordering, Rayleigh, ReduceSpec, ReducedModel};
-use crate::geometry::{Cuboid, Shape};
-use crate::geometry::tet::TetMesh;
 use crate::geometry::snap::{Detail, HELD, SnapKind, SnapSpec, TOUCHING};
+use crate::geometry::tet::TetMesh;
+use crate::geometry::{Cuboid, Shape};
 use crate::math::{Pose, Vec3};
 use crate::mechanism::pmi::RigidInertia;
 use crate::shared::ToolSample;
-use crate::sim::{BodyModel, Elastic, ElasticModel, Material as Surface, Motion, SimData, SimModel, Stepping, ToolBody, step};
+use crate::sim::{
+    BodyModel, Elastic, ElasticModel, Material as Surface, Motion, SimData, SimModel, Stepping, ToolBody, step,
+};
 use std::sync::Arc;
 
 /// Friction of all three connectors.

@@ -92,16 +92,16 @@ impl Span {
 
     /// Place along row `row`, from A to B: at the start of the step, or without constraint forces at its end but for rigid bodies, which
     /// stay where they are. `soft` picks the place of an anchor.
-    fn along(
-        &self,
-        row: usize,
-        movers: &[Mover],
-        at_end: bool,
-        soft: impl Fn(usize, &Anchor, usize) -> Vec3,
-    ) -> f64 {
+    fn along(&self, row: usize, movers: &[Mover], at_end: bool, soft: impl Fn(usize, &Anchor, usize) -> Vec3) -> f64 {
         let place = |end: &End| match end {
             End::Still { point, .. } => *point,
-            End::Tool { start, end, .. } => if at_end { *end } else { *start },
+            End::Tool { start, end, .. } => {
+                if at_end {
+                    *end
+                } else {
+                    *start
+                }
+            }
             End::Rigid { mover, point_body, .. } => {
                 let pose = &movers[*mover].pose;
                 pose.rotation * point_body + pose.translation.vector

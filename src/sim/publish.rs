@@ -26,8 +26,8 @@ use crate::collision::Side;
 use crate::geometry::Shape;
 use crate::math::{Mat6, Pose, Vec3, Vec6, join};
 use crate::mechanism::{
-    Anew, Block, BlockId, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, Meaning, MechanismSnapshot, NO_BODY, Row, RowKind,
-    SceneBody, TipMark,
+    Anew, Block, BlockId, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, Meaning, MechanismSnapshot, NO_BODY, Row,
+    RowKind, SceneBody, TipMark,
 };
 
 /// A constraint that a hand may feel.

@@ -302,7 +302,8 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
     // between them instead of somewhere else, and nothing is moved much further than the overlap is deep.
     let gives = |i: usize| GIVES * compliance[3 * i * rows + 3 * i];
     let law = |i: usize| Law::Contact { friction: 0.0, compliance: gives(i) };
-    let blocks: Vec<Block> = constraints.iter().enumerate().map(|(i, c)| Block { id: c.id, first: 3 * i, law: law(i) }).collect();
+    let blocks: Vec<Block> =
+        constraints.iter().enumerate().map(|(i, c)| Block { id: c.id, first: 3 * i, law: law(i) }).collect();
     let problem = Problem { blocks: &blocks, compliance: &compliance, stride: rows, free: &free };
     let mut push = vec![0.0; rows];
     solve_robustly(&problem, &mut push, &model.solver, &mut data.workspace, || false);

@@ -33,8 +33,8 @@ use super::source::soft::Surroundings;
 use super::{ContactForce, Motion, SimData, SimModel, StepReport, publish};
 use crate::collision::{Outlook, Side};
 use crate::math::{Mat6, Twist, Vec3, Wrench, advance};
-use crate::mechanism::solver::Outcome;
 use crate::mechanism::MechanismSnapshot;
+use crate::mechanism::solver::Outcome;
 use crate::shared::{NS_PER_S, ToolSample};
 
 /// Most times rows and forces are found; each time is nearer by a factor of about `T |ω|`.
@@ -145,6 +145,9 @@ fn free(data: &mut SimData, step_s: f64) -> bool {
     let hands = data.hands();
     let mut prepared = true;
     for (index, body) in data.bodies.iter_mut().enumerate() {
+        if let Body::Corotational(body) = body {
+            body.choose_regime(step_s, data.load);
+        }
         if body.is_soft() {
             prepared &= body.prepare(step_s);
         }

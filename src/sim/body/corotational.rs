@@ -99,11 +99,8 @@ pub struct Corotational {
     rows: FemRows,
     step_s: f64,
     waited: u32,
-    /// Computing time over step of the last steps, as the thread measured it.
-    load: f64,
     /// State before the step, to return to when it fails.
     safe: (Vec<f64>, Vec<f64>),
-    held_by_contact: bool,
     energy_j: f64,
 }
 
@@ -122,9 +119,7 @@ impl Corotational {
             rows: FemRows::default(),
             step_s: 0.0,
             waited: 0,
-            load: 0.0,
             safe: (zeros.clone(), zeros),
-            held_by_contact: false,
             energy_j: 0.0,
             model,
         }
@@ -160,7 +155,6 @@ impl Corotational {
 
     /// Chooses the regime by the two rules; `load` is the computing time of a step over its length.
     pub(in crate::sim) fn choose_regime(&mut self, step_s: f64, load: f64) {
-        self.load = load;
         if let Steps::Auto(spec) = self.model.steps {
             let held = !self.model.is_free;
             let coarseness = if self.model.period_s > 0.0 { step_s / self.model.period_s } else { 0.0 };
@@ -203,7 +197,6 @@ impl Corotational {
     }
 
     pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64]) -> f64 {
-        self.held_by_contact = forces.iter().any(|force| *force != 0.0);
         self.rows.collect(&self.model.fem, &self.pose, rows);
         let force = self.rows.transposed(&self.model.fem, forces);
         let _ = self.body.apply_contact(force);

@@ -125,9 +125,7 @@ impl TouchRows {
 pub struct Elastic {
     model: Arc<ElasticModel>,
     inner: Inner,
-    /// Carrier at the end of the step, and at its start.
     pose: Pose,
-    before: Pose,
     /// Displacement of each touching node, and that at the start of the step.
     shift: Vec<Vec3>,
     start: Vec<Vec3>,
@@ -159,12 +157,10 @@ impl Elastic {
         };
         let count = model.answer.nodes().len();
         let at_rest = matches!(inner, Inner::Static);
-        let shift: Vec<Vec3> =
-            (0..count).map(|k| if at_rest { model.answer.sag(k) } else { Vec3::zeros() }).collect();
+        let shift: Vec<Vec3> = (0..count).map(|k| if at_rest { model.answer.sag(k) } else { Vec3::zeros() }).collect();
         Self {
             inner,
             pose,
-            before: pose,
             start: shift.clone(),
             shift,
             force: vec![Vec3::zeros(); count],
@@ -222,11 +218,6 @@ impl Elastic {
                 self.force.iter().enumerate().map(work).sum()
             }
         }
-    }
-
-    /// Moves the carrier to `pose` at the end of the step.
-    pub(in crate::sim) fn carry(&mut self, pose: &Pose) {
-        self.pose = *pose;
     }
 
     pub(super) fn carrier(&self) -> &Pose {
@@ -387,7 +378,6 @@ impl Elastic {
             }
         }
         self.start.copy_from_slice(&self.shift);
-        self.before = self.pose;
         self.shift.iter().all(|shift| shift.iter().all(|x| x.is_finite()))
     }
 
@@ -396,28 +386,28 @@ impl Elastic {
         point.spread.parts().filter_map(|(node, weight)| Some(of(self.model.touch(node)?) * weight)).sum()
     }
 
-    fn in_world(&self, pose: &Pose, anchor: &Anchor, row: usize, of: impl Fn(usize) -> Vec3) -> Vec3 {
+    fn in_world(&self, anchor: &Anchor, row: usize, of: impl Fn(usize) -> Vec3) -> Vec3 {
         let Some(point) = anchor.point(row) else { return Vec3::zeros() };
-        pose.rotation * (point.rest + self.sum(point, of)) + pose.translation.vector
+        self.pose.rotation * (point.rest + self.sum(point, of)) + self.pose.translation.vector
     }
 
     pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        self.in_world(&self.before, anchor, row, |at| self.start[at])
+        self.in_world(anchor, row, |at| self.start[at])
     }
 
     pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
         if matches!(self.inner, Inner::Static) {
-            return self.in_world(&self.pose, anchor, row, |at| self.model.answer.sag(at));
+            return self.in_world(anchor, row, |at| self.model.answer.sag(at));
         }
         let nodes = self.model.answer.nodes();
-        self.in_world(&self.pose, anchor, row, |at| {
+        self.in_world(anchor, row, |at| {
             let (free, before) = self.inner.speeds(&self.model.fem, nodes[at]);
             self.start[at] + (free * 2.0 - before) * self.step_s
         })
     }
 
     pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        self.in_world(&self.pose, anchor, row, |at| self.shift[at])
+        self.in_world(anchor, row, |at| self.shift[at])
     }
 
     pub(super) fn node_shifts(&self, node: u32) -> [Vec3; 2] {
@@ -429,7 +419,7 @@ impl Elastic {
     pub fn place_now(&self, point: &Point) -> Vec3 {
         match &self.inner {
             Inner::Full { body, .. } => place_of(&self.model.fem, &self.pose, point, body.position()),
-            _ => self.in_world(&self.pose, &Anchor::Point(point.clone()), 0, |at| self.shift[at]),
+            _ => self.in_world(&Anchor::Point(point.clone()), 0, |at| self.shift[at]),
         }
     }
 }

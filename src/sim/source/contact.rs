@@ -89,7 +89,12 @@ pub(in crate::sim) struct Contact {
 
 impl Contact {
     /// A contact of a candidate, without rows yet. `features` are those of the body that brought the feature.
-    pub(in crate::sim) fn new(candidate: &Candidate, movers: &[Mover], features: &[Feature], material: (f64, f64)) -> Self {
+    pub(in crate::sim) fn new(
+        candidate: &Candidate,
+        movers: &[Mover],
+        features: &[Feature],
+        material: (f64, f64),
+    ) -> Self {
         let sides = [usize::from(candidate.body_a), usize::from(candidate.body_b)];
         let (holder, point, down) = match candidate.surface {
             Side::B => (0, &candidate.point_a, -candidate.normal),
@@ -182,10 +187,5 @@ impl Contact {
     /// Rate of row `k` under the twists that `of` picks.
     pub(in crate::sim) fn rate(&self, k: usize, movers: &[Mover], of: impl Fn(&Mover) -> Twist) -> f64 {
         (0..2).map(|side| self.rows[side][k].dot(&of(&movers[self.movers[side]]))).sum()
-    }
-
-    /// Rates of the three rows.
-    pub(in crate::sim) fn rates(&self, movers: &[Mover], of: impl Fn(&Mover) -> Twist) -> Vec3 {
-        Vec3::new(self.rate(0, movers, &of), self.rate(1, movers, &of), self.rate(2, movers, &of))
     }
 }

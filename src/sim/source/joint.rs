@@ -64,9 +64,4 @@ impl Joint {
             out.push(Constraint::of_span(id(1), law(turns), span));
         }
     }
-
-    /// The two bodies, as movers.
-    pub(in crate::sim) fn movers(&self) -> [Option<usize>; 2] {
-        self.movers
-    }
 }

@@ -14,6 +14,7 @@ use crate::collision::soft::{
     FacePoint, Partner, RigidPlace, SoftContact, SoftFinder, SoftPlace, SoftQuery, SoftReduction,
 };
 use crate::fem::{FemModel, Spread};
+use crate::geometry::Surface;
 use crate::math::{Pose, Vec3, steady_tangents};
 use crate::mechanism::{BlockId, Law};
 use crate::shared::ToolSample;
@@ -119,9 +120,13 @@ impl SoftContacts {
             before: before * tool.pose_tool_shape,
         };
         let pair = pair_id(touching.body, around.model.bodies.len() + hand);
-        let query = Self::query(around, pair);
         self.found.clear();
-        self.finder.against_rigid(&touching.skin.surface, &touching.place, &rigid, &query, &mut self.found);
+        if around.bodies[touching.body].elastic().is_some() {
+            touching.nodes_at(&rigid, around.model.margin_m, &mut self.found);
+        } else {
+            let query = Self::query(around, pair);
+            self.finder.against_rigid(&touching.skin.surface, &touching.place, &rigid, &query, &mut self.found);
+        }
         let friction = (around.pair)(around.model.bodies[touching.body].material, tool.material).0;
         for contact in &self.found {
             let Partner::Rigid(point) = contact.partner else { continue };
@@ -211,6 +216,35 @@ impl Touching {
             self.now.push(carried(pose, &(rest + now)));
         }
         self.place.refit(&self.skin.surface, &self.now, &self.before, around.model.margin_m);
+    }
+
+    /// Nodes within reach of a rigid shape, nearest first if there is not room for all (Song et al. 2021 §IV-A). A held linear body hardly
+    /// turns and is detected again in every pass of a step: each node by itself needs neither its faces nor its way.
+    fn nodes_at(&self, rigid: &RigidPlace<'_>, reach_m: f64, out: &mut Vec<SoftContact>) {
+        let around = rigid.shape.bounding_sphere();
+        let inverse = rigid.now.inverse();
+        for (node, place) in (0..).zip(&self.now) {
+            let local = carried(&inverse, place);
+            if (local - around.center).norm() > around.radius + reach_m {
+                continue;
+            }
+            let found = rigid.shape.signed_distance(&local);
+            if found.distance < reach_m {
+                out.push(SoftContact {
+                    key: node,
+                    on: FacePoint::node(node as u32),
+                    partner: Partner::Rigid(local - found.normal * found.distance),
+                    normal: rigid.now.rotation * found.normal,
+                    gap: found.distance,
+                    area_m2: 0.0,
+                });
+            }
+        }
+        if out.len() > MOST {
+            out.sort_by(|a, b| a.gap.total_cmp(&b.gap));
+            out.truncate(MOST);
+            out.sort_by_key(|contact| contact.key);
+        }
     }
 
     /// Anchor at a point of its surface; none where the body does not yield.

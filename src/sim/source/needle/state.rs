@@ -8,8 +8,8 @@
 //! 4. `tell`: figures of the task
 
 use super::super::super::assemble::Assembly;
-use super::super::super::body::{Anchor, Body, Point};
 use super::super::super::body::tissue::Tissue;
+use super::super::super::body::{Anchor, Body, Point};
 use super::super::super::constraint::{Constraint, End, Span};
 use super::path::{Path, Steer};
 use super::{Layer, NeedleModel};
@@ -444,7 +444,8 @@ impl NeedleSource {
 /// How far the tip is from the target of the tissue it is in, and whether it is where it must not be.
 fn figures_of_tip(figures: &mut NeedleView, in_forbidden: &mut bool, bodies: &[Body], tip: Option<(usize, Vec3)>) {
     figures.target_m = None;
-    let aimed = bodies.iter().find_map(|body| body.tissue()?.model.target.as_ref().map(|target| (body.tissue(), target)));
+    let aimed =
+        bodies.iter().find_map(|body| body.tissue()?.model.target.as_ref().map(|target| (body.tissue(), target)));
     figures.target = aimed.and_then(|(tissue, target)| tissue.map(|t| t.now(&t.point(target.center, 0.0))));
     let mut inside = false;
     if let Some((index, rest)) = tip {
