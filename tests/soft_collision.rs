@@ -4,8 +4,8 @@ use hapticd::collision::soft::{
     Partner, RigidPlace, SoftContact, SoftFinder, SoftPlace, SoftQuery, SoftReduction, SoftSurface,
 };
 use hapticd::geometry::tet::{BlockSpec, Split};
-use hapticd::geometry::{HalfSpace, Shape, Sphere};
-use hapticd::math::{Pose, Vec3};
+use hapticd::geometry::{Capsule, Cuboid, Cylinder, HalfSpace, Shape, Sphere, Surface};
+use hapticd::math::{Pose, Random, Rot, Vec3, exp_so3};
 
 const MARGIN: f64 = 1e-3;
 const ALL: SoftQuery = SoftQuery { margin_m: MARGIN, most: 64, reduction: SoftReduction::All, pair: 0 };
@@ -137,5 +137,271 @@ fn a_soft_node_that_jumps_through_a_soft_slab_is_pushed_back_to_where_it_came_fr
         assert!(deepest.normal.z > 0.99 && (deepest.gap + way - 0.001).abs() < 1e-6, "{way}: {deepest:?}");
         let wrong = out.iter().filter(|c| c.normal.z < 0.0 && c.gap < 0.0).count();
         assert_eq!(wrong, 0, "{way}");
+    }
+}
+
+/// A lumpy ball: the skin of a cube of bricks drawn onto a sphere, with smooth dents and noise.
+fn lump(random: &mut Random, radius: f64, cells: u32, center: Vec3) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+    let (points, triangles) = block(Vec3::repeat(2.0), [cells; 3], Vec3::repeat(-1.0));
+    let waves: Vec<(Vec3, f64)> = (0..4).map(|_| (direction(random) * 3.0, 6.0 * random.uniform())).collect();
+    let mut place = |p: &Vec3| {
+        let dents: f64 = waves.iter().map(|(k, phase)| 0.05 * (k.dot(&p.normalize()) + phase).sin()).sum();
+        p.normalize() * radius * (1.0 + dents + 0.01 * random.normal()) + center
+    };
+    (points.iter().map(&mut place).collect(), triangles)
+}
+
+fn direction(random: &mut Random) -> Vec3 {
+    Vec3::from_fn(|_, _| random.normal()).normalize()
+}
+
+fn corners(body: &Body, face: usize) -> [Vec3; 3] {
+    body.surface.triangles()[face].map(|i| body.now[i as usize])
+}
+
+/// Distance of a point from a triangle, by the plane and the three sides.
+fn to_triangle(p: &Vec3, t: &[Vec3; 3]) -> f64 {
+    let n = (t[1] - t[0]).cross(&(t[2] - t[0])).normalize();
+    let inside = (0..3).all(|k| n.dot(&(t[(k + 1) % 3] - t[k]).cross(&(p - t[k]))) >= 0.0);
+    let sides = (0..3).map(|k| to_segment(p, &t[k], &t[(k + 1) % 3])).fold(f64::INFINITY, f64::min);
+    if inside { n.dot(&(p - t[0])).abs() } else { sides }
+}
+
+fn to_segment(p: &Vec3, a: &Vec3, b: &Vec3) -> f64 {
+    let t = ((p - a).dot(&(b - a)) / (b - a).norm_squared()).clamp(0.0, 1.0);
+    (a + (b - a) * t - p).norm()
+}
+
+/// Distance of two segments: square to both, or from an end.
+fn between_segments(p: [Vec3; 2], q: [Vec3; 2]) -> f64 {
+    let ends = [to_segment(&p[0], &q[0], &q[1]), to_segment(&p[1], &q[0], &q[1]), to_segment(&q[0], &p[0], &p[1])];
+    let least = ends.into_iter().fold(to_segment(&q[1], &p[0], &p[1]), f64::min);
+    let (u, v, w) = (p[1] - p[0], q[1] - q[0], p[0] - q[0]);
+    let across = u.cross(&v);
+    let (s, t) = (v.cross(&w).dot(&across) / across.norm_squared(), u.cross(&w).dot(&across) / across.norm_squared());
+    let crosses = (0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t);
+    if crosses { least.min((w + u * s - v * t).norm()) } else { least }
+}
+
+fn brute_distance(a: &Body, b: &Body) -> f64 {
+    let mut least = f64::INFINITY;
+    for f in 0..a.surface.triangles().len() {
+        let s = corners(a, f);
+        for g in 0..b.surface.triangles().len() {
+            let t = corners(b, g);
+            let apart = (s.iter().sum::<Vec3>() - t.iter().sum::<Vec3>()).norm() / 3.0;
+            let size = |t: &[Vec3; 3]| (t[1] - t[0]).norm().max((t[2] - t[0]).norm()).max((t[2] - t[1]).norm());
+            if apart > least + size(&s) + size(&t) {
+                continue;
+            }
+            for k in 0..3 {
+                least = least.min(to_triangle(&s[k], &t)).min(to_triangle(&t[k], &s));
+                for j in 0..3 {
+                    least = least.min(between_segments([s[k], s[(k + 1) % 3]], [t[j], t[(j + 1) % 3]]));
+                }
+            }
+        }
+    }
+    least
+}
+
+/// True if a ray from the point leaves through the surface an odd number of times.
+fn is_inside(p: &Vec3, body: &Body) -> bool {
+    let way = Vec3::new(0.31, 0.53, 0.79);
+    let hits = (0..body.surface.triangles().len()).filter(|face| {
+        let [a, b, c] = corners(body, *face).map(|q| q - p);
+        let (x, y, z) = (way.dot(&a.cross(&b)), way.dot(&b.cross(&c)), way.dot(&c.cross(&a)));
+        let same = x > 0.0 && y > 0.0 && z > 0.0 || x < 0.0 && y < 0.0 && z < 0.0;
+        let n = (b - a).cross(&(c - a));
+        same && n.dot(&a) / n.dot(&way) > 0.0
+    });
+    hits.count() % 2 == 1
+}
+
+fn soft_point(body: &Body) -> impl Fn(&Partner) -> Vec3 + '_ {
+    |partner| match partner {
+        Partner::Soft(p) => p.position(&body.now),
+        Partner::Rigid(_) => unreachable!("the partner is soft"),
+    }
+}
+
+#[test]
+fn the_least_distance_of_two_lumps_is_the_gap_of_a_contact() {
+    let mut random = Random::new(1);
+    let mut finder = SoftFinder::new();
+    let mut near = 0;
+    for case in 0..40 {
+        let mut a = Body::new(&lump(&mut random, 0.02, 5, Vec3::zeros()));
+        let way = direction(&mut random);
+        let b = Body::new(&lump(&mut random, 0.03, 6, way * -0.1));
+        // Brought to within the margin.
+        for _ in 0..30 {
+            let apart = brute_distance(&a, &b);
+            if apart < 0.5 * MARGIN {
+                break;
+            }
+            a.shift(-way * (apart - 0.3 * MARGIN));
+        }
+        let now = a.now.clone();
+        a.step(&now);
+        let apart = brute_distance(&a, &b);
+        if apart >= 0.9 * MARGIN {
+            continue;
+        }
+        near += 1;
+        let mut out = Vec::new();
+        finder.against_soft(a.side(), b.side(), &ALL, &mut out);
+        check_gaps(&out, &a.now, soft_point(&b));
+        let least = out.iter().map(|c| c.gap).fold(f64::INFINITY, f64::min);
+        assert!((least - apart).abs() < 1e-9, "case {case}: {least} against {apart}");
+        // The other way round the same contacts are found.
+        let mut swapped = Vec::new();
+        finder.against_soft(b.side(), a.side(), &ALL, &mut swapped);
+        assert_eq!(swapped.len(), out.len(), "case {case}");
+    }
+    assert!(near > 30, "{near}");
+}
+
+#[test]
+fn every_node_that_is_inside_another_lump_is_pushed_out_the_shortest_way() {
+    let mut random = Random::new(2);
+    let mut finder = SoftFinder::new();
+    let mut inside = 0;
+    for case in 0..30 {
+        let a = Body::new(&lump(&mut random, 0.02, 6, Vec3::zeros()));
+        let at = direction(&mut random) * (0.0485 - 0.002 * random.uniform());
+        let b = Body::new(&lump(&mut random, 0.03, 7, at));
+        let mut out = Vec::new();
+        finder.against_soft(a.side(), b.side(), &ALL, &mut out);
+        check_gaps(&out, &a.now, soft_point(&b));
+        for (own, other, is_on) in [(&a, &b, true), (&b, &a, false)] {
+            for (node, p) in own.now.iter().enumerate() {
+                if !is_inside(p, other) {
+                    continue;
+                }
+                let faces = 0..other.surface.triangles().len();
+                let depth = faces.map(|f| to_triangle(p, &corners(other, f))).fold(f64::INFINITY, f64::min);
+                let held = out.iter().any(|c| {
+                    let Partner::Soft(partner) = c.partner else { return false };
+                    let at = if is_on { c.on } else { partner };
+                    at.weights == [1.0, 0.0, 0.0] && at.points[0] as usize == node && (c.gap + depth).abs() < 1e-9
+                });
+                assert!(held, "case {case}: node {node}, {depth} deep");
+                inside += 1;
+            }
+        }
+    }
+    assert!(inside > 200, "{inside}");
+}
+
+/// Least distance of a dense grid over all triangles from the shape.
+fn deepest_of_grid(body: &Body, shape: &Shape, pose: &Pose) -> f64 {
+    let mut least = f64::INFINITY;
+    for face in 0..body.surface.triangles().len() {
+        let [a, b, c] = corners(body, face).map(|p| pose.inverse_transform_point(&p.into()).coords);
+        let size = (b - a).norm().max((c - a).norm());
+        if shape.signed_distance(&a).distance > least + size {
+            continue;
+        }
+        for i in 0..=40 {
+            for j in 0..=40 - i {
+                let p = a + (b - a) * (f64::from(i) / 40.0) + (c - a) * (f64::from(j) / 40.0);
+                least = least.min(shape.signed_distance(&p).distance);
+            }
+        }
+    }
+    least
+}
+
+#[test]
+fn no_point_of_a_lump_is_nearer_to_a_rigid_shape_than_the_contacts_say() {
+    let shapes = [
+        Shape::Sphere(Sphere { radius: 0.004 }),
+        Shape::Cuboid(Cuboid { half: Vec3::new(0.01, 0.006, 0.008) }),
+        Shape::Cylinder(Cylinder { radius: 0.006, half_length: 0.01 }),
+        Shape::Capsule(Capsule { radius: 0.003, half_length: 0.01 }),
+        Shape::HalfSpace(HalfSpace),
+    ];
+    let mut random = Random::new(3);
+    let mut finder = SoftFinder::new();
+    for shape in &shapes {
+        let mut near = 0;
+        for case in 0..25 {
+            let body = Body::new(&lump(&mut random, 0.03, 4, Vec3::zeros()));
+            let way = direction(&mut random);
+            let turn = exp_so3(&(direction(&mut random) * 3.0));
+            let turn = if matches!(shape, Shape::HalfSpace(_)) {
+                Rot::rotation_between(&Vec3::z(), &-way).unwrap_or(turn)
+            } else {
+                turn
+            };
+            let mut pose = Pose::from_parts((way * 0.1).into(), turn);
+            for _ in 0..30 {
+                let apart = deepest_of_grid(&body, shape, &pose);
+                if apart < 0.5 * MARGIN {
+                    break;
+                }
+                pose.translation.vector -= way * (apart - 0.3 * MARGIN);
+            }
+            let apart = deepest_of_grid(&body, shape, &pose);
+            if !(0.0..0.9 * MARGIN).contains(&apart) {
+                continue;
+            }
+            near += 1;
+            let mut out = Vec::new();
+            finder.against_rigid(&body.surface, &body.place, &still(shape, pose), &ALL, &mut out);
+            check_gaps(&out, &body.now, |partner| match partner {
+                Partner::Rigid(p) => pose.transform_point(&(*p).into()).coords,
+                Partner::Soft(_) => unreachable!("the partner is rigid"),
+            });
+            let least = out.iter().map(|c| c.gap).fold(f64::INFINITY, f64::min);
+            // The grid misses the nearest point by half of its spacing at most, to second order on a smooth shape.
+            let deepest = out.iter().min_by(|a, b| a.gap.total_cmp(&b.gap));
+            assert!(least <= apart + 1e-9 && least > apart - 2e-4, "{shape:?} case {case}: {deepest:?} against {apart}");
+        }
+        assert!(near > 15, "{shape:?}: {near}");
+    }
+}
+
+#[test]
+fn a_sharp_corner_and_a_small_ball_in_the_middle_of_a_large_face_are_held() {
+    let slab = Body::new(&block(Vec3::new(0.06, 0.06, 0.03), [2, 2, 1], Vec3::new(-0.01, -0.02, -0.03)));
+    let turned = Rot::rotation_between(&Vec3::new(1.0, 1.0, 1.0), &Vec3::z()).expect("not opposite");
+    let box_half = Vec3::repeat(0.004);
+    let cases = [
+        (Shape::Cuboid(Cuboid { half: box_half }), Pose::from_parts(Vec3::z().into(), turned), box_half.norm()),
+        (Shape::Sphere(Sphere { radius: 0.001 }), Pose::identity(), 0.001),
+        (Shape::Capsule(Capsule { radius: 0.001, half_length: 0.01 }), Pose::identity(), 0.011),
+    ];
+    for (shape, pose, reach) in cases {
+        for gap in [5e-4, 1e-6, -1e-6, -3e-4] {
+            let at = Vec3::new(0.0031, 0.0047, reach + gap);
+            let pose = Pose::from_parts(at.into(), pose.rotation);
+            let mut out = Vec::new();
+            SoftFinder::new().against_rigid(&slab.surface, &slab.place, &still(&shape, pose), &ALL, &mut out);
+            assert_eq!(out.len(), 1, "{shape:?} {gap}: {out:?}");
+            assert!((out[0].gap - gap).abs() < 1e-9 && (out[0].normal + Vec3::z()).norm() < 1e-9, "{gap}: {out:?}");
+            assert!(out[0].on.weights.iter().all(|w| *w > 0.0));
+        }
+    }
+}
+
+#[test]
+fn a_box_edge_across_a_soft_roof_is_held_where_the_edges_cross() {
+    // A roof: a prism whose upper edge runs along y.
+    let points = [-1.0, 1.0].iter().flat_map(|y| {
+        [Vec3::new(-0.02, 0.03 * y, -0.01), Vec3::new(0.02, 0.03 * y, -0.01), Vec3::new(0.0, 0.03 * y, 0.0)]
+    });
+    let triangles = vec![[0, 1, 2], [3, 5, 4], [0, 3, 4], [0, 4, 1], [1, 4, 5], [1, 5, 2], [2, 5, 3], [2, 3, 0]];
+    let roof = Body::new(&(points.collect(), triangles));
+    let keel = Rot::from_axis_angle(&Vec3::x_axis(), std::f64::consts::FRAC_PI_4);
+    let shape = Shape::Cuboid(Cuboid { half: Vec3::new(0.03, 0.005, 0.005) });
+    for gap in [5e-4, 1e-6, -1e-6, -2e-4] {
+        let pose = Pose::from_parts(Vec3::new(0.0, 0.004, 0.005 * 2.0_f64.sqrt() + gap).into(), keel);
+        let mut out = Vec::new();
+        SoftFinder::new().against_rigid(&roof.surface, &roof.place, &still(&shape, pose), &ALL, &mut out);
+        let deepest = out.iter().min_by(|a, b| a.gap.total_cmp(&b.gap)).expect("held");
+        assert!((deepest.gap - gap).abs() < 1e-9 && (deepest.normal + Vec3::z()).norm() < 1e-6, "{gap}: {out:?}");
+        assert!((deepest.on.position(&roof.now) - Vec3::new(0.0, 0.004, 0.0)).norm() < 1e-6);
     }
 }

@@ -20,6 +20,7 @@ use super::place::SoftPlace;
 use super::surface::{NONE, SoftSurface};
 use super::sweep::{ball_meets_triangle, point_through_triangle};
 use crate::math::Vec3;
+use std::cell::Cell;
 
 /// Distance, m, below which the direction between two points is round-off; then the mean normal of the surface is taken.
 const NO_DIRECTION: f64 = 1e-9;
@@ -40,6 +41,8 @@ pub(super) struct Probe<'a> {
     pub(super) before: Vec3,
     /// Radius of the ball around it, m.
     pub(super) radius: f64,
+    /// Share of [`SoftPlace::reach`] within which the point is taken for a penetrating one.
+    pub(super) depth: f64,
     /// True if the probe's own body can touch a surface whose outward normal is this one.
     pub(super) can_touch: &'a dyn Fn(&Vec3) -> bool,
 }
@@ -52,6 +55,8 @@ pub(super) struct Touch {
     /// Out of the surface.
     pub(super) normal: Vec3,
     pub(super) gap: f64,
+    /// The point passed through the triangle within this step, and nothing nearer is on that side.
+    pub(super) is_entry: bool,
 }
 
 /// The feature that holds a nearest point.
@@ -124,9 +129,10 @@ impl Prober {
             {
                 entry = Some(found);
             }
-            if side >= -place.reach(surface, face) {
+            let reach = probe.depth * place.reach(surface, face);
+            if side >= -reach {
                 let foot = foot(surface, probe, face, &corners);
-                if foot.distance < within.max(place.reach(surface, face)) {
+                if foot.distance < within.max(reach) {
                     self.feet.push(foot);
                 }
             }
@@ -141,7 +147,7 @@ impl Prober {
             let at = blend(&entry.weights, &surface.corners(entry.face, &place.now));
             let gap = normal.dot(&(probe.now - at)) - probe.radius;
             let at = FacePoint { points: surface.triangles()[entry.face as usize], weights: entry.weights };
-            emit(Touch { face: entry.face, at, normal, gap });
+            emit(Touch { face: entry.face, at, normal, gap, is_entry: true });
         }
     }
 
@@ -155,7 +161,9 @@ impl Prober {
     ) {
         for index in 0..self.feet.len() {
             let foot = self.feet[index];
-            if index > 0 && !self.is_minimum(surface, &foot) {
+            // Triangles farther than this are not all listed.
+            let is_deep = foot.distance > margin + probe.radius;
+            if (index > 0 || is_deep) && !self.is_minimum(surface, &foot) {
                 continue;
             }
             let seam = SAME * surface.face_size[foot.face as usize];
@@ -171,13 +179,16 @@ impl Prober {
             };
             let gap = if front { foot.distance } else { -foot.distance } - probe.radius;
             let opposed = entry_normal.is_some_and(|entry| normal.dot(&entry) < OPPOSED);
-            if opposed || gap >= margin || !front && !self.is_way_out(surface, place, &foot, &normal) {
+            if opposed || gap >= margin || !front && !self.is_way_out((surface, place), probe.depth, &foot, &normal) {
+                continue;
+            }
+            if is_deep && entry_normal.is_none() && !is_inside((surface, place), &probe.now, foot.distance) {
                 continue;
             }
             if (probe.can_touch)(&normal) {
                 self.taken.push(Taken { point: foot.point, normal });
                 let at = face_point(surface, foot.face, foot.weights, foot.part);
-                emit(Touch { face: foot.face, at, normal, gap });
+                emit(Touch { face: foot.face, at, normal, gap, is_entry: false });
             }
         }
     }
@@ -195,8 +206,8 @@ impl Prober {
     }
 
     /// True if a point below the surface may be pushed out here.
-    fn is_way_out(&self, surface: &SoftSurface, place: &SoftPlace, foot: &Foot, normal: &Vec3) -> bool {
-        foot.distance <= place.reach(surface, foot.face)
+    fn is_way_out(&self, (surface, place): (&SoftSurface, &SoftPlace), depth: f64, foot: &Foot, normal: &Vec3) -> bool {
+        foot.distance <= depth * place.reach(surface, foot.face)
             && self.taken.iter().all(|other| {
                 let way = foot.point - other.point;
                 let slack = SAME * surface.face_size[foot.face as usize];
@@ -205,16 +216,38 @@ impl Prober {
     }
 }
 
-fn foot(surface: &SoftSurface, probe: &Probe<'_>, face: u32, corners: &[Vec3; 3]) -> Foot {
-    let (weights, part) = on_triangle(&probe.now, corners);
-    let spot = match part {
+/// True if the nearest point of the whole surface, which is at most `within` away, is seen from inside.
+fn is_inside((surface, place): (&SoftSurface, &SoftPlace), p: &Vec3, within: f64) -> bool {
+    // A little more, so that round-off does not hide the point itself.
+    let best = Cell::new((within * within * (1.0 + 1e-9), Spot::Face(0), Vec3::zeros()));
+    surface.tree.walk(
+        |cell| place.cells[cell].distance_squared(p) <= best.get().0,
+        |face| {
+            let corners = surface.corners(face, &place.now);
+            let (weights, part) = on_triangle(p, &corners);
+            let away = p - blend(&weights, &corners);
+            if away.norm_squared() <= best.get().0 {
+                best.set((away.norm_squared(), spot(surface, face, part), away));
+            }
+        },
+    );
+    let (_, spot, away) = best.get();
+    away.dot(&mean_normal(surface, place, &spot)) < 0.0
+}
+
+fn spot(surface: &SoftSurface, face: u32, part: Part) -> Spot {
+    match part {
         Part::Inside => Spot::Face(face),
         Part::Side(k) => Spot::Edge(surface.sides[face as usize][usize::from(k)]),
         Part::Corner(k) => Spot::Node(surface.triangles()[face as usize][usize::from(k)]),
-    };
+    }
+}
+
+fn foot(surface: &SoftSurface, probe: &Probe<'_>, face: u32, corners: &[Vec3; 3]) -> Foot {
+    let (weights, part) = on_triangle(&probe.now, corners);
     let point = blend(&weights, corners);
     let away = probe.now - point;
-    Foot { face, spot, part, weights, point, away, distance: away.norm() }
+    Foot { face, spot: spot(surface, face, part), part, weights, point, away, distance: away.norm() }
 }
 
 fn mean_normal(surface: &SoftSurface, place: &SoftPlace, spot: &Spot) -> Vec3 {
