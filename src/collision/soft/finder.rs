@@ -15,10 +15,6 @@ use super::{FacePoint, Kind, Partner, RigidPlace, SoftContact, SoftQuery, key};
 use crate::geometry::Surface;
 use crate::math::Vec3;
 
-/// Share of the usual depth within which a node counts as penetrating its own body. The far side of a thin body is then not
-/// taken for a partner while the body keeps more than three quarters of its thickness.
-const OWN_DEPTH: f64 = 0.3;
-
 /// A contact before keys are made unique.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
@@ -148,10 +144,10 @@ impl SoftFinder {
         self.found.clear();
         self.pairs.collect(a, b);
         let Self { pairs, prober, found, .. } = self;
-        nodes_on_faces(prober, &pairs.a_on_b, a, b, (query.margin_m, 1.0), |node, touch| {
+        nodes_on_faces(prober, &pairs.a_on_b, a, b, (query.margin_m, false), |node, touch| {
             found.push(node_contact(a, b, node, &touch));
         });
-        nodes_on_faces(prober, &pairs.b_on_a, b, a, (query.margin_m, 1.0), |node, touch| {
+        nodes_on_faces(prober, &pairs.b_on_a, b, a, (query.margin_m, false), |node, touch| {
             let mirrored = node_contact(b, a, node, &touch);
             let contact = SoftContact {
                 key: key(Kind::FaceOnNode, node, a.0.region[touch.face as usize]),
@@ -178,7 +174,7 @@ impl SoftFinder {
         let side = (surface, place);
         self.pairs.collect_own(side);
         let Self { pairs, prober, found, .. } = self;
-        nodes_on_faces(prober, &pairs.a_on_b, side, side, (query.margin_m, OWN_DEPTH), |node, touch| {
+        nodes_on_faces(prober, &pairs.a_on_b, side, side, (query.margin_m, true), |node, touch| {
             found.push(node_contact(side, side, node, &touch));
         });
         edges_on_edges(&pairs.edges, side, side, query.margin_m, found);
@@ -262,7 +258,7 @@ fn nodes_on_faces(
     pairs: &[u64],
     holder: Side<'_>,
     target: Side<'_>,
-    (margin, depth): (f64, f64),
+    (margin, is_own): (f64, bool),
     mut emit: impl FnMut(u32, Touch),
 ) {
     for same in pairs.chunk_by(|a, b| a >> 32 == b >> 32) {
@@ -272,7 +268,7 @@ fn nodes_on_faces(
             now: holder.1.now[node as usize],
             before: holder.1.before[node as usize],
             radius: 0.0,
-            depth,
+            is_own,
             can_touch: &can_touch,
         };
         prober.probe(target, &probe, same.iter().map(|pair| decode(*pair).1), margin, |touch| emit(node, touch));

@@ -32,6 +32,12 @@ const OPPOSED: f64 = -0.2;
 /// Share of the rest thickness to which a point may have been below the surface at the start of the step and still count as
 /// resting on it.
 const RESTING: f64 = 0.25;
+/// Share of the usual depth within which a node counts as penetrating its own body. The far side of a thin body is then not
+/// taken for a partner while the body keeps more than three tenths of its thickness.
+const OWN_DEPTH: f64 = 0.3;
+/// How much deeper below one face than below the nearest face, or than the margin, a point may be and still be pushed out through the
+/// former, which the probe's own surface faces.
+const FARTHER: f64 = 5.0;
 /// Distance at which a ball counts as touching in continuous detection, in parts of the margin.
 const CLOSE: f64 = 1e-3;
 
@@ -41,10 +47,17 @@ pub(super) struct Probe<'a> {
     pub(super) before: Vec3,
     /// Radius of the ball around it, m.
     pub(super) radius: f64,
-    /// Share of [`SoftPlace::reach`] within which the point is taken for a penetrating one.
-    pub(super) depth: f64,
+    /// The point is a node of the surface itself.
+    pub(super) is_own: bool,
     /// True if the probe's own body can touch a surface whose outward normal is this one.
     pub(super) can_touch: &'a dyn Fn(&Vec3) -> bool,
+}
+
+impl Probe<'_> {
+    /// Depth within which the point is taken for a penetrating one, m.
+    fn reach(&self, reach: f64) -> f64 {
+        if self.is_own { OWN_DEPTH * reach } else { reach }
+    }
 }
 
 /// A contact of a probe with the surface.
@@ -129,7 +142,7 @@ impl Prober {
             {
                 entry = Some(found);
             }
-            let reach = probe.depth * place.reach(surface, face);
+            let reach = probe.reach(place.reach(surface, face));
             if side >= -reach {
                 let foot = foot(surface, probe, face, &corners);
                 if foot.distance < within.max(reach) {
@@ -159,11 +172,13 @@ impl Prober {
         entry_normal: Option<Vec3>,
         emit: &mut impl FnMut(Touch),
     ) {
+        // Depth of the nearest minimum seen from below, whether or not the probe can touch there.
+        let mut nearest: Option<f64> = None;
         for index in 0..self.feet.len() {
             let foot = self.feet[index];
             // Triangles farther than this are not all listed.
             let is_deep = foot.distance > margin + probe.radius;
-            if (index > 0 || is_deep) && !self.is_minimum(surface, &foot) {
+            if (index > 0 || is_deep || probe.is_own) && !self.is_minimum(surface, &foot) {
                 continue;
             }
             let seam = SAME * surface.face_size[foot.face as usize];
@@ -179,8 +194,15 @@ impl Prober {
             };
             let gap = if front { foot.distance } else { -foot.distance } - probe.radius;
             let opposed = entry_normal.is_some_and(|entry| normal.dot(&entry) < OPPOSED);
-            if opposed || gap >= margin || !front && !self.is_way_out((surface, place), probe.depth, &foot, &normal) {
+            if opposed || gap >= margin {
                 continue;
+            }
+            if !front {
+                let first = *nearest.get_or_insert(foot.distance);
+                let is_far = foot.distance > FARTHER * first.max(margin);
+                if is_far || !self.is_way_out((surface, place), probe, &foot, &normal) {
+                    continue;
+                }
             }
             if is_deep && entry_normal.is_none() && !is_inside((surface, place), &probe.now, foot.distance) {
                 continue;
@@ -206,8 +228,14 @@ impl Prober {
     }
 
     /// True if a point below the surface may be pushed out here.
-    fn is_way_out(&self, (surface, place): (&SoftSurface, &SoftPlace), depth: f64, foot: &Foot, normal: &Vec3) -> bool {
-        foot.distance <= depth * place.reach(surface, foot.face)
+    fn is_way_out(
+        &self,
+        (surface, place): (&SoftSurface, &SoftPlace),
+        probe: &Probe<'_>,
+        foot: &Foot,
+        normal: &Vec3,
+    ) -> bool {
+        foot.distance <= probe.reach(place.reach(surface, foot.face))
             && self.taken.iter().all(|other| {
                 let way = foot.point - other.point;
                 let slack = SAME * surface.face_size[foot.face as usize];

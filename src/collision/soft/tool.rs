@@ -32,8 +32,9 @@ const BEHIND: f64 = 1e-3;
 const BACKED: f64 = 0.5;
 /// Cosine beyond which the surface of a part faces against a direction: 75°.
 const FACING: f64 = 0.25;
-/// How much deeper than both ends a contact inside an edge must be, m: round-off of positions up to 10 m.
-const DEEPER_M: f64 = 1e-12;
+/// How much deeper than both ends a contact inside an edge must be, m: beyond the residual of the solver in the positions, far below
+/// every depth that is felt.
+const DEEPER_M: f64 = 1e-7;
 /// Travel in one step beyond which contacts of edges are compared with the start of the step, in parts of the thickness.
 const FAST: f64 = 0.5;
 
@@ -131,7 +132,7 @@ impl Scene<'_> {
     ) {
         let (now, before) = (moved(&self.rigid.now, position), moved(&self.rigid.before, position));
         faces_near(self.side, &[now, before], radius, room.faces);
-        let probe = Probe { now, before, radius, depth: 1.0, can_touch };
+        let probe = Probe { now, before, radius, is_own: false, can_touch };
         room.prober.probe(self.side, &probe, room.faces.iter().copied(), self.margin, |found| {
             // Nodes and edges hold what a ball touches at nodes and edges.
             if radius > 0.0 && !found.is_entry && found.at.weights.contains(&0.0) {
@@ -190,7 +191,7 @@ impl Scene<'_> {
                 now,
                 before: moved(&self.rigid.before, &local),
                 radius: 0.0,
-                depth: 1.0,
+                is_own: false,
                 can_touch: &can_touch,
             };
             room.prober.probe(self.side, &probe, room.faces.iter().copied(), self.margin, |found| {
