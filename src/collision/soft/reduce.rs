@@ -207,7 +207,8 @@ impl Reducer {
         counts: impl Fn(&Found) -> bool,
         band: f64,
     ) -> Option<usize> {
-        let (mut best, mut kept): (Option<(usize, f64)>, Option<(usize, f64)>) = (None, None);
+        let mut best: Option<(usize, f64)> = None;
+        let mut kept = best;
         for index in 0..found.len() {
             if usize::from(self.side[index]) != side || !counts(&found[index]) {
                 continue;
