@@ -273,6 +273,18 @@ impl Assembly {
         farthest
     }
 
+    /// Gives soft bodies changes of the impulses of the step, N·s, one for each row.
+    pub(super) fn strike(&mut self, bodies: &mut [Body], impulses: &[f64]) {
+        let Self { constraints, islands, forces, .. } = self;
+        Self::each_soft(constraints, islands, bodies, |_, body, island, rows, numbers| {
+            forces.clear();
+            forces.extend(numbers.iter().map(|row| impulses[island.rows.start + row]));
+            if forces.iter().any(|impulse| *impulse != 0.0) {
+                body.strike(rows, forces);
+            }
+        });
+    }
+
     /// Problem of the largest island of the last step.
     pub(super) fn largest(&self) -> Problem<'_> {
         let largest = self.islands.iter().max_by_key(|island| island.rows.len());

@@ -9,7 +9,8 @@
 //! midpoint gave. Settling is skipped when velocities obey the law already, which includes every contact that goes on slipping.
 //!
 //! Soft ends. A soft body has no midpoint to be corrected: its end moves with the displacement of the step over its length, and an impulse
-//! changes that by `W/T²`, as in the haptic tick. The impulses found there change the velocities of rigid bodies alone.
+//! changes that by `W/T²`, as in the haptic tick. A body with a velocity of its own takes the impulses as well; others pass them on to their
+//! support.
 //!
 //! Energy. `given` is what contact as a whole adds during the step, midpoint and settling; it must not be positive. A
 //! rebound that would break this (Newton's law of restitution with friction can) is left out; without a rebound settling
@@ -248,11 +249,16 @@ impl Closed {
                 body.strike(body.twist() + gain);
             }
         }
+        let mut on_soft = vec![0.0; data.impulses.len()];
         for (at, constraint) in self.from.iter().zip(&self.constraints) {
             let first = data.assembly.constraints[*at].first;
             for k in 0..constraint.law.rows() {
-                data.impulses[first + k] += share * change[constraint.first + k];
+                on_soft[first + k] = share * change[constraint.first + k];
+                data.impulses[first + k] += on_soft[first + k];
             }
+        }
+        if self.constraints.iter().any(Constraint::is_soft) {
+            data.assembly.strike(&mut data.bodies, &on_soft);
         }
         true
     }

@@ -203,6 +203,20 @@ impl Corotational {
         0.0
     }
 
+    /// Changes the velocity by `A⁻¹ Hᵀp/h`, the answer of the step to the impulses `p`.
+    pub(super) fn strike(&mut self, rows: &[SoftRow<'_>], impulses: &[f64]) {
+        self.rows.collect(&self.model.fem, &self.pose, rows);
+        let mut change = self.rows.transposed(&self.model.fem, impulses).to_vec();
+        change.iter_mut().for_each(|x| *x /= self.step_s);
+        if self.body.solve(&mut change).is_err() || !change.iter().all(|x| x.is_finite()) {
+            return;
+        }
+        let velocity: Vec<f64> = self.body.velocity().iter().zip(&change).map(|(v, dv)| v + dv).collect();
+        let position = self.body.position().to_vec();
+        // Of the body's own size.
+        let _ = self.body.set_state(&position, &velocity);
+    }
+
     /// A step that fails leaves the body where it was, at rest.
     pub(super) fn finish(&mut self, _step_s: f64) -> bool {
         let quasi_static = self.body.regime() == Regime::QuasiStatic;

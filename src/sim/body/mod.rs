@@ -244,6 +244,14 @@ impl Body {
         }
     }
 
+    /// Takes impulses on rows after the step, N·s: they change the velocity and not the place. Bodies without a velocity of their own pass them
+    /// on to their support.
+    pub(super) fn strike(&mut self, rows: &[SoftRow<'_>], impulses: &[f64]) {
+        if let Self::Corotational(body) = self {
+            body.strike(rows, impulses);
+        }
+    }
+
     /// State at the end of the step; false when the body could not follow.
     pub(super) fn finish(&mut self, step_s: f64) -> bool {
         with_soft!(self, body => body.finish(step_s), true)

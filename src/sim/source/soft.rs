@@ -20,8 +20,10 @@ use crate::mechanism::{BlockId, Law};
 use crate::shared::ToolSample;
 use std::sync::Arc;
 
-/// Most contacts of a pair. More are reduced to patches.
-const MOST: usize = 42;
+/// Most contacts of a pair. More are reduced to patches, and nodes that no patch stands for may sink in a little.
+const MOST: usize = 128;
+/// Most contacts of a linear socket with a tool: as many as a snapshot holds.
+const MOST_OF_SOCKET: usize = 42;
 
 /// A soft body as contact detection sees it.
 struct Touching {
@@ -240,9 +242,9 @@ impl Touching {
                 });
             }
         }
-        if out.len() > MOST {
+        if out.len() > MOST_OF_SOCKET {
             out.sort_by(|a, b| a.gap.total_cmp(&b.gap));
-            out.truncate(MOST);
+            out.truncate(MOST_OF_SOCKET);
             out.sort_by_key(|contact| contact.key);
         }
     }
