@@ -19,6 +19,7 @@ mod dense;
 mod interior;
 mod law;
 pub mod newton;
+mod panels;
 pub mod pgs;
 pub mod pmi;
 mod problem;
