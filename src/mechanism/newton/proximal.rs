@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::math::Random;
     use crate::mechanism::solver::{Settings, residuals};
-    use crate::mechanism::{Law, Problem};
+    use crate::mechanism::{BlockId, Law, Problem};
 
     /// Nodes along each side of a square face, and points of contact on it.
     const SIDE: usize = 6;
@@ -240,7 +240,11 @@ mod tests {
     #[test]
     fn more_rows_on_a_face_than_it_has_degrees_of_freedom_are_solved_without_the_interior_point_path() {
         let blocks: Vec<Block> = (0..POINTS)
-            .map(|k| Block { id: k as u64, first: 3 * k, law: Law::Contact { friction: 0.6, compliance: 0.0 } })
+            .map(|k| Block {
+                id: BlockId::Custom(k as u64),
+                first: 3 * k,
+                law: Law::Contact { friction: 0.6, compliance: 0.0 },
+            })
             .collect();
         let tolerance = 1e-6;
         let mut failed = 0;
