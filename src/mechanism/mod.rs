@@ -20,6 +20,7 @@ mod id;
 mod interior;
 mod law;
 pub mod newton;
+mod panels;
 pub mod pgs;
 pub mod pmi;
 mod problem;

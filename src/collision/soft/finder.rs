@@ -78,8 +78,11 @@ impl SoftFinder {
     ) {
         self.found.clear();
         let solid = Solid::new(rigid, query.margin_m);
-        let scene = Scene { side: (surface, place), rigid, solid: &solid, margin: query.margin_m };
-        self.near_faces(surface, place, &solid, query.margin_m);
+        let reach = self.near_faces(surface, place, &solid, query.margin_m);
+        if self.faces.is_empty() {
+            return self.finish(&place.now, query, out);
+        }
+        let scene = Scene { side: (surface, place), rigid, solid: &solid, margin: query.margin_m, reach };
         self.rigid_nodes(&scene);
         let Self { prober, found, faces, beside, known, seen, .. } = self;
         seen.begin(surface.points());
@@ -121,16 +124,27 @@ impl SoftFinder {
         }
     }
 
-    /// Lists the triangles that the shape may touch.
-    fn near_faces(&mut self, surface: &SoftSurface, place: &SoftPlace, solid: &Solid<'_>, margin: f64) {
+    /// Lists the triangles that the shape may touch; returns a box around them in the frame of the shape.
+    fn near_faces(&mut self, surface: &SoftSurface, place: &SoftPlace, solid: &Solid<'_>, margin: f64) -> Extent {
         self.faces.clear();
         let is_near = |extent: &Extent| {
             let center = extent.center();
             let (now, before) = (solid.local(&center), solid.local_before(&center));
             solid.ball(&now, extent.radius() + (now - before).norm()) < margin
         };
+        let mut reach = Extent::EMPTY;
         let faces = &mut self.faces;
-        surface.tree.walk(|cell| is_near(&place.cells[cell]), |face| faces.push(face));
+        surface.tree.walk(
+            |cell| is_near(&place.cells[cell]),
+            |face| {
+                let extent = &place.faces[face as usize];
+                for center in [solid.local(&extent.center()), solid.local_before(&extent.center())] {
+                    reach = reach.union(&Extent::of(&[center]).grow(extent.radius()));
+                }
+                faces.push(face);
+            },
+        );
+        reach
     }
 
     /// Adds the contacts of two soft surfaces to `out`; `on` is the point of the first.

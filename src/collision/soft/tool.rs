@@ -18,6 +18,7 @@ use super::foot::{Part as Spot, on_triangle};
 use super::pairs::{Side, faces_near, owned_edges};
 use super::probe::{Probe, Prober};
 use super::rigid::Solid;
+use super::tree::Extent;
 use super::{FacePoint, RigidPlace};
 use crate::collision::minimum::{Hit, touch};
 use crate::geometry::{Feature, PartNode, Shape, Surface};
@@ -62,6 +63,8 @@ pub(super) struct Scene<'a> {
     pub(super) rigid: &'a RigidPlace<'a>,
     pub(super) solid: &'a Solid<'a>,
     pub(super) margin: f64,
+    /// Box around the triangles that the shape may touch, in the frame of the shape.
+    pub(super) reach: Extent,
 }
 
 /// Scratch memory: of the probe, and for the triangles near one feature.
@@ -85,7 +88,7 @@ impl Scene<'_> {
     pub(super) fn points(&self, mut room: Room<'_>, emit: &mut dyn FnMut(ToolTouch)) {
         if let Shape::Part(part) = self.rigid.shape {
             for (index, node) in (0..).zip(&part.nodes) {
-                if self.is_in_reach(&node.position) {
+                if self.reach.holds(&node.position) {
                     let can_touch = |normal: &Vec3| self.part_can_touch(node, normal);
                     self.point(index, &node.position, 0.0, &can_touch, room.again(), emit);
                 }
@@ -110,14 +113,6 @@ impl Scene<'_> {
                 Feature::Segment { .. } => {}
             }
         }
-    }
-
-    fn is_in_reach(&self, position: &Vec3) -> bool {
-        let (place, pad) = (self.side.1, self.margin);
-        let inside =
-            |p: &Vec3| (0..3).all(|k| place.cells[0].low[k] - pad <= p[k] && p[k] <= place.cells[0].high[k] + pad);
-        !place.cells.is_empty()
-            && (inside(&moved(&self.rigid.now, position)) || inside(&moved(&self.rigid.before, position)))
     }
 
     /// A point of the shape with a ball around it.
