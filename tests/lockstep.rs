@@ -18,6 +18,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
     let inertia = RigidInertia::new(0.02, Mat3::identity() * 1e-6).expect("sound");
     let start = Pose::translation(0.0, 0.0, 0.03);
     let sim = SimModel {
+        joints: Vec::new(),
         bodies: vec![BodyModel {
             name: "wall".into(),
             shape: Shape::HalfSpace(HalfSpace),

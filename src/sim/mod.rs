@@ -17,7 +17,7 @@ pub mod thread;
 pub use data::{ContactForce, SimData, SimError, StepReport, empty_snapshot};
 pub use elastic::{ElasticError, ElasticModel, ElasticState, Obstacle, SoftContact, Stepping};
 pub use materials::{MAX_MATERIALS, MaterialOrder};
-pub use model::{BodyModel, Material, Motion, SimModel, ToolBody};
+pub use model::{BodyModel, JointKind, JointModel, Material, Motion, SimModel, ToolBody};
 pub use needle::{
     Breathing, Forbidden, Layer, NeedleError, NeedleModel, NeedleState, Target, TissueError, TissueModel, TissueSpec,
 };

@@ -73,11 +73,41 @@ pub struct ToolBody {
     pub start: Pose,
 }
 
+/// Which relative motion a joint leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JointKind {
+    /// None.
+    Fixed,
+    /// Rotation about the z axis of the joint's frame.
+    Hinge,
+    /// Motion along the z axis of the joint's frame.
+    Slider,
+    /// Rotation about the origin of the joint's frame.
+    Ball,
+}
+
+/// A joint between two bodies, or between a body and the world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointModel {
+    /// Name in the scene file.
+    pub name: String,
+    /// Which motion it leaves.
+    pub kind: JointKind,
+    /// Indices into [`SimModel::bodies`]; none for the world.
+    pub bodies: [Option<usize>; 2],
+    /// Frame of the joint in the world at the start.
+    pub frame: Pose,
+    /// How far the joint gives way, m/N.
+    pub compliance: f64,
+}
+
 /// Everything the simulation step needs to know that does not change.
 #[derive(Clone, Debug)]
 pub struct SimModel {
     /// Bodies; with the tools at most [`crate::collision::MAX_BODIES`].
     pub bodies: Vec<BodyModel>,
+    /// Joints between bodies.
+    pub joints: Vec<JointModel>,
     /// The tools, one for each hand, at most [`crate::shared::MAX_HANDS`].
     pub tools: Vec<ToolBody>,
     /// The needle that the first tool holds, where it is one.

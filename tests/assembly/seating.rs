@@ -55,6 +55,7 @@ fn model() -> SimModel {
     let below = bolted.start.translation.z - 0.5 * pair.height - 1e-4;
     let far = Pose::translation(0.0, 0.0, 10.0);
     SimModel {
+        joints: Vec::new(),
         bodies: vec![
             body("bolt", &bolted.fixed, Vec3::zeros(), Motion::Fixed, Pose::identity()),
             body("nut", nut, mass.center, Motion::Free(inertia), bolted.start),

@@ -110,6 +110,7 @@ impl Scene {
         };
         let away = Pose::translation(0.0, 0.0, 1e3);
         let model = SimModel {
+            joints: Vec::new(),
             bodies: things.iter().enumerate().map(body).collect(),
             tools: vec![ToolBody {
                 shape: Shape::Sphere(Sphere { radius: 0.01 }),

@@ -143,6 +143,7 @@ impl Drive {
         let far = Pose::translation(0.0, 0.0, 10.0);
         let ball = RigidInertia::new(0.1, crate::math::Mat3::identity() * 1e-5)?;
         let model = SimModel {
+            joints: Vec::new(),
             bodies: vec![
                 body("fixed", &assembly.fixed, Pose::identity(), Motion::Fixed, Pose::identity()),
                 body("moving", &assembly.moving, pose_body_shape, Motion::Free(inertia), assembly.start * center),
