@@ -16,7 +16,7 @@
 
 use hapticd::mechanism::newton::{Workspace, solve_robustly};
 use hapticd::mechanism::solver::{Own, Settings};
-use hapticd::mechanism::{Block, Law, Meaning, Problem, RowState, Rule};
+use hapticd::mechanism::{Block, BlockId, Law, Meaning, Problem, RowState, Rule};
 use nalgebra::Vector3;
 
 /// A latch that pulls with up to `hold_n`.
@@ -63,7 +63,7 @@ pub(crate) static LATCH: Latch = Latch { hold_n: 4.0 };
 /// Force of a latch on a body of compliance `compliance` that would move by `free_m` in the step.
 pub(crate) fn latch_force(compliance: f64, free_m: f64) -> f64 {
     let law = Law::Custom { rule: &LATCH, compliance: 0.0 };
-    let blocks = [Block { id: 1, first: 0, law }];
+    let blocks = [Block { id: BlockId::Custom(1), first: 0, law }];
     let problem = Problem { blocks: &blocks, compliance: &[compliance], stride: 1, free: &[free_m] };
     let settings = Settings { iterations: 50, tolerance: 1e-12, relaxation: 1.0 };
     let mut force = [0.0];

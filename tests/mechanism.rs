@@ -4,7 +4,7 @@ use hapticd::math::Random;
 use hapticd::mechanism::newton::{Workspace, solve_robustly};
 use hapticd::mechanism::samples::{Extras, Kind, Sample, sample, sample_with};
 use hapticd::mechanism::solver::{Settings, residuals, solve};
-use hapticd::mechanism::{Block, Law, MAX_ROWS, Problem, pgs};
+use hapticd::mechanism::{Block, BlockId, Law, MAX_ROWS, Problem, pgs};
 
 const SETTINGS: Settings = Settings { iterations: 30, tolerance: 1e-9, relaxation: 1.3 };
 
@@ -106,7 +106,7 @@ fn problems_from_a_running_scene_are_solved_from_their_warm_start() {
         let (friction, mut lambda, free) = (numbers(case[0]), numbers(case[1]), numbers(case[2]));
         let compliance: Vec<f64> = case[3..].iter().flat_map(|line| numbers(line)).collect();
         let contact = |(i, &friction): (usize, &f64)| Block {
-            id: i as u64,
+            id: BlockId::Custom(i as u64),
             first: 3 * i,
             law: Law::Contact { friction, compliance: 0.0 },
         };

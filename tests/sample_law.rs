@@ -8,7 +8,7 @@ use hapticd::haptic::{LocalMechanism, Surfaces, ToolMotion};
 use hapticd::math::{Mat6, Pose, Random, Vec3, Vec6};
 use hapticd::mechanism::newton::{Workspace, solve_robustly};
 use hapticd::mechanism::solver::{Settings, residuals, solve};
-use hapticd::mechanism::{Block, Law, MechanismSnapshot, Problem, Row, RowKind};
+use hapticd::mechanism::{Block, BlockId, Law, MechanismSnapshot, Problem, Row, RowKind};
 use hapticd::shared::{ManualClock, MonoNs, Stamp, Tick};
 use sample::{LATCH, latch_force};
 
@@ -38,7 +38,7 @@ fn sweeps_and_newton_find_the_same_forces() {
         let blocks: Vec<_> = (0_u64..)
             .zip(laws)
             .map(|(id, law)| {
-                let block = Block { id, first, law };
+                let block = Block { id: BlockId::Custom(id), first, law };
                 first += law.rows();
                 block
             })
@@ -57,7 +57,7 @@ fn sweeps_and_newton_find_the_same_forces() {
 }
 
 /// A snapshot with one block on the tool's origin, along x, whose gap at the origin is `gap_m`.
-fn snapshot(sequence: u64, id: u64, law: Law, gap_m: f64) -> MechanismSnapshot {
+fn snapshot(sequence: u64, id: BlockId, law: Law, gap_m: f64) -> MechanismSnapshot {
     let mut snapshot = MechanismSnapshot::empty();
     snapshot.stamp = Stamp { sequence, at: MonoNs(sequence) };
     snapshot.step_s = 0.02;
@@ -85,7 +85,7 @@ fn the_tick_obeys_the_latch() {
     let law = Law::Custom { rule: &LATCH, compliance: 0.0 };
     for (speed, force_n) in [(-2.0, 2.0), (3.0, -3.0), (6.0, -4.0)] {
         let mut local = LocalMechanism::new(0.0, 0.02, Surfaces::default());
-        local.adopt(&snapshot(1, 1, law, 0.0), &Pose::identity(), MonoNs(1000), PERIOD_S);
+        local.adopt(&snapshot(1, BlockId::Custom(1), law, 0.0), &Pose::identity(), MonoNs(1000), PERIOD_S);
         let force = tick_force(&mut local, speed);
         assert!((force - force_n).abs() < 1e-9, "free at {speed} m/s: {force} N");
     }
@@ -98,8 +98,8 @@ fn a_joint_that_starts_violated_is_blended_in_from_both_sides() {
     for gap_m in [1e-3, -1e-3] {
         let mut local = LocalMechanism::new(0.0, 0.02, Surfaces::default());
         let joint = Law::Bilateral { rows: 3, compliance: 0.0 };
-        local.adopt(&snapshot(1, 1, joint, 0.0), &Pose::identity(), MonoNs(1000), PERIOD_S);
-        local.adopt(&snapshot(2, 2, joint, gap_m), &Pose::identity(), MonoNs(1000), PERIOD_S);
+        local.adopt(&snapshot(1, BlockId::Custom(1), joint, 0.0), &Pose::identity(), MonoNs(1000), PERIOD_S);
+        local.adopt(&snapshot(2, BlockId::Custom(2), joint, gap_m), &Pose::identity(), MonoNs(1000), PERIOD_S);
         // One tick of a blend of 20: a twentieth of the gap, over 1 mm/N.
         let force = tick_force(&mut local, 0.0);
         assert!((force + 0.05 * gap_m / 1e-3).abs() < 1e-6, "{gap_m} m: {force} N");

@@ -8,7 +8,7 @@ use crate::geometry::tet::{BlockSpec, Locator, Split, TetMesh};
 use crate::math::{Random, Vec3};
 use crate::mechanism::newton::{Workspace, solve_robustly};
 use crate::mechanism::solver::Settings;
-use crate::mechanism::{Block, Law, Problem};
+use crate::mechanism::{Block, BlockId, Law, Problem};
 use crate::shared::realtime::thread_busy_ns;
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ impl PressedBar {
         let none = vec![0.0; model.size()];
         Self {
             body: CorotationalBody::new(model, Vec3::new(0.0, 0.0, -gravity)),
-            blocks: (0..count / 3).map(|k| Block { id: k as u64, first: 3 * k, law }).collect(),
+            blocks: (0..count / 3).map(|k| Block { id: BlockId::Custom(k as u64), first: 3 * k, law }).collect(),
             work: Compliance::default(),
             workspace: Workspace::default(),
             compliance: vec![0.0; count * count],

@@ -22,7 +22,7 @@ use crate::haptic::{
 use crate::math::{Mapping, Mat3, Pose, Vec3};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
-use crate::mechanism::{Block, Law, MechanismSnapshot, Row, RowKind};
+use crate::mechanism::{Block, BlockId, Law, MechanismSnapshot, Row, RowKind};
 use crate::shared::lifecycle::Event;
 use crate::shared::{Faults, ManualClock, MonoNs, NS_PER_S, Order, Stamp, Tick};
 
@@ -312,7 +312,8 @@ fn wall_snapshot() -> MechanismSnapshot {
     snapshot.step_s = 0.02;
     snapshot.block_count = 1;
     snapshot.row_count = 3;
-    snapshot.blocks[0] = Block { id: 1, first: 0, law: Law::Contact { friction: 0.0, compliance: 0.0 } };
+    snapshot.blocks[0] =
+        Block { id: BlockId::Custom(1), first: 0, law: Law::Contact { friction: 0.0, compliance: 0.0 } };
     for (row, direction) in snapshot.rows.iter_mut().zip([Vec3::x(), Vec3::y(), Vec3::z()]) {
         *row = Row { kind: RowKind::Point, direction, ..Row::EMPTY };
     }

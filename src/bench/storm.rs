@@ -17,7 +17,7 @@ use crate::haptic::{
 use crate::math::{Mapping, Mat3, Pose, Random, Vec3, tangents};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
-use crate::mechanism::{Block, Law, MAX_ROWS, MechanismSnapshot, Row, RowKind};
+use crate::mechanism::{Block, BlockId, Law, MAX_ROWS, MechanismSnapshot, Row, RowKind};
 use crate::shared::lifecycle::{Event, State};
 use crate::shared::{Change, Faults, ManualClock, MonoNs, NS_PER_S, Order, Parameter, Stamp, Tick, ToolSample};
 
@@ -428,7 +428,8 @@ impl Scene {
         (snapshot.block_count, snapshot.row_count) = (0, 0);
         for constraint in &self.constraints {
             let first = snapshot.row_count;
-            snapshot.blocks[snapshot.block_count] = Block { id: constraint.id.into(), first, law: constraint.law };
+            snapshot.blocks[snapshot.block_count] =
+                Block { id: BlockId::Custom(constraint.id.into()), first, law: constraint.law };
             snapshot.block_count += 1;
             let (t1, t2) = tangents(&constraint.normal);
             for (k, axis) in [constraint.normal, t1, t2].into_iter().enumerate().take(constraint.law.rows()) {

@@ -15,7 +15,7 @@ use crate::haptic::{
 };
 use crate::math::{Mapping, Mat3, Pose, Random, Vec3, tangents};
 use crate::mechanism::pmi::RigidInertia;
-use crate::mechanism::{Block, Law, MAX_ROWS, MechanismSnapshot, Row, RowKind};
+use crate::mechanism::{Block, BlockId, Law, MAX_ROWS, MechanismSnapshot, Row, RowKind};
 use crate::shared::lifecycle::Event;
 use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{Faults, MonoNs, NS_PER_S, Order, Stamp, Tick};
@@ -73,7 +73,7 @@ impl PlateScene {
         into.row_count = 3 * self.rows.len();
         for (index, rows) in self.rows.iter().enumerate() {
             let law = Law::Contact { friction: self.friction[index], compliance: 0.0 };
-            into.blocks[index] = Block { id: index as u64, first: 3 * index, law };
+            into.blocks[index] = Block { id: BlockId::Custom(index as u64), first: 3 * index, law };
             for (k, row) in rows.iter().enumerate() {
                 into.rows[3 * index + k] = *row;
                 into.lambda[3 * index + k] = 0.0;

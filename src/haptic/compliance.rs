@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::math::{Mat6, Random};
     use crate::mechanism::solver::{Settings, largest, solve, sweep};
-    use crate::mechanism::{Law, MAX_BLOCKS, Problem};
+    use crate::mechanism::{BlockId, Law, MAX_BLOCKS, Problem};
 
     #[test]
     fn sweeping_the_factors_gives_the_forces_of_the_full_matrix() {
@@ -138,7 +138,8 @@ mod tests {
                 }
             }
             let law = Law::Contact { friction: 0.5, compliance: 0.01 };
-            let blocks: Vec<Block> = (0..contacts).map(|n| Block { id: n as u64, first: 3 * n, law }).collect();
+            let blocks: Vec<Block> =
+                (0..contacts).map(|n| Block { id: BlockId::Custom(n as u64), first: 3 * n, law }).collect();
             let free: Vec<f64> = (0..rows).map(|_| uniform()).collect();
             let settings = Settings { iterations: 40, tolerance: 0.0, relaxation: 1.2 };
             let problem = Problem { blocks: &blocks, compliance: &full, stride: rows, free: &free };

@@ -11,7 +11,7 @@ use crate::collision::detect::{Detector, Found, NodeSet, SurfaceNode};
 use crate::collision::field::{DistanceField, Exact};
 use crate::geometry::{PartNode, Shape};
 use crate::math::{Pose, Vec3};
-use crate::mechanism::Anew;
+use crate::mechanism::{Anew, BlockId};
 use std::sync::Arc;
 
 /// Depth, m, from which a node counts as come through: more than the fields are off.
@@ -22,14 +22,12 @@ pub(super) const AT_ONCE: usize = 4;
 const SPREAD: f64 = 2e-3;
 /// Cosine between a node's normal and the way into the surface below which the two cannot be facing each other.
 const BEHIND: f64 = -0.3;
-/// Marks contacts made here; those of the simulation have other highest bits.
-const OWN: u64 = 1 << 62;
 
 /// A node that has come through.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Intruder {
     /// Names it from look to look.
-    pub(super) id: u64,
+    pub(super) id: BlockId,
     /// How to ask for it.
     pub(super) anew: Anew,
     /// Friction there.
@@ -38,8 +36,8 @@ pub(super) struct Intruder {
 
 impl Intruder {
     /// True for the name of one.
-    pub(super) fn is_named(id: u64) -> bool {
-        id >> 62 == OWN >> 62
+    pub(super) fn is_named(id: BlockId) -> bool {
+        matches!(id, BlockId::Intruder { .. })
     }
 }
 
@@ -124,7 +122,7 @@ impl Beat {
         } else {
             Anew::OnTool { point: placed(&self.in_world) }
         };
-        let id = OWN | u64::from(self.body) << 33 | u64::from(self.of_tool) << 32 | node as u64;
+        let id = BlockId::Intruder { body: self.body.into(), of_tool: self.of_tool, node: node as u32 };
         Intruder { id, anew, friction: self.friction }
     }
 }

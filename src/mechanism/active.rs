@@ -145,9 +145,9 @@ impl Active {
 mod tests {
     use super::*;
     use crate::math::Random;
-    use crate::mechanism::Law;
     use crate::mechanism::newton::{Workspace, solve_robustly};
     use crate::mechanism::solver::Settings;
+    use crate::mechanism::{BlockId, Law};
 
     /// A needle in soft tissue: a tip, points along the shaft, and contacts of organs, all hanging together.
     #[test]
@@ -186,8 +186,9 @@ mod tests {
                     compliance: 1e-3,
                 },
             };
-            let blocks: Vec<Block> =
-                (0..count).map(|k| Block { id: k as u64, first: 3 * k, law: law(k, uniform().abs()) }).collect();
+            let blocks: Vec<Block> = (0..count)
+                .map(|k| Block { id: BlockId::Custom(k as u64), first: 3 * k, law: law(k, uniform().abs()) })
+                .collect();
             let free: Vec<f64> = (0..rows).map(|_| 3e-3 * uniform()).collect();
             let problem = Problem { blocks: &blocks, compliance: &compliance, stride: rows, free: &free };
             let mut lambda = vec![0.0; rows];

@@ -16,6 +16,7 @@
 mod active;
 mod cone;
 mod dense;
+mod id;
 mod interior;
 mod law;
 pub mod newton;
@@ -27,6 +28,7 @@ mod snapshot;
 pub mod solver;
 mod trail;
 
+pub use id::BlockId;
 pub use law::{Conic, Law, Meaning, Mode, RowState, Rule, Slip, solve_contact};
 pub use problem::{Block, Problem};
 pub(crate) use problem::{dot, dot3};

@@ -3,13 +3,13 @@
 //!
 //! Thread: any (RT safe).
 
-use super::Law;
+use super::{BlockId, Law};
 
 /// A run of rows governed by one law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
     /// Names the constraint across steps and snapshots (for warm starts and blending).
-    pub id: u64,
+    pub id: BlockId,
     /// First row of the block.
     pub first: usize,
     /// What relates its violation to its force.

@@ -5,7 +5,7 @@
 //! Each problem is what passive midpoint integration gives for free bodies: `W = (T²/2) H (M − S(J ω) T/2)⁻¹ Hᵀ`,
 //! `δ_free = T H v_free`, with no gap below zero, so that standing still satisfies every law and a solution exists.
 
-use super::{Block, Law, Problem};
+use super::{Block, BlockId, Law, Problem};
 use crate::math::{Mat3, Vec3, Vec6, join, skew, split, tangents};
 
 /// Length of a step, s.
@@ -171,7 +171,7 @@ fn assemble(constraints: &[Constraint], bodies: &[Body]) -> Sample {
     let mut blocks = Vec::new();
     let mut rows = 0;
     for (id, constraint) in constraints.iter().enumerate() {
-        blocks.push(Block { id: id as u64, first: rows, law: constraint.law });
+        blocks.push(Block { id: BlockId::Custom(id as u64), first: rows, law: constraint.law });
         rows += constraint.law.rows();
     }
     let mut compliance = vec![0.0; rows * rows];

@@ -11,7 +11,7 @@
 //! tick and for a step. Rigid bodies travel as bodies, with their masses and velocities, and the haptic thread moves them
 //! (`X_b`) itself.
 
-use super::{Block, Law};
+use super::{Block, BlockId, Law};
 use crate::math::{Mat6, Pose, Twist, Vec3, Vec6};
 use crate::shared::{MAX_PUSHED, Stamp, TipReport};
 
@@ -138,7 +138,7 @@ impl Anew {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TipMark {
     /// Id of the block; its law is one that breaks.
-    pub block: u64,
+    pub block: BlockId,
     /// What of the haptic thread's report is in the snapshot already.
     pub known: TipReport,
     /// Force along the shaft that each metre of new channel adds, N/m.
@@ -188,7 +188,7 @@ impl MechanismSnapshot {
     /// A snapshot with nothing in it, never stamped.
     #[must_use]
     pub fn empty() -> Self {
-        let block = Block { id: 0, first: 0, law: Law::Bilateral { rows: 1, compliance: 0.0 } };
+        let block = Block { id: BlockId::Custom(0), first: 0, law: Law::Bilateral { rows: 1, compliance: 0.0 } };
         Self {
             stamp: Stamp::default(),
             step_s: 0.0,

@@ -10,7 +10,7 @@ use crate::geometry::{Feature, Shape};
 use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
 use crate::mechanism::newton::Workspace;
 use crate::mechanism::pmi::{Coriolis, Gravity, RigidBody, RigidStep};
-use crate::mechanism::{Block, MechanismSnapshot, Problem};
+use crate::mechanism::{Block, BlockId, MechanismSnapshot, Problem};
 use crate::shared::{MonoNs, NS_PER_S, SceneView, Stamp, ToolSample};
 
 /// Most contacts of a pair of parts.
@@ -168,7 +168,7 @@ pub struct SimData {
     /// Total impulses of the step, N·s; written by 3 solve, 5 settle.
     pub(super) impulses: Vec<f64>,
     /// Forces of the last step by contact, sorted, for the warm start.
-    pub(super) remembered: Vec<(u64, [f64; 3])>,
+    pub(super) remembered: Vec<(BlockId, [f64; 3])>,
     pub(super) workspace: Workspace,
 }
 

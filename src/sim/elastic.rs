@@ -29,7 +29,7 @@ use crate::math::{Pose, Vec3, steady_tangents};
 use crate::mechanism::newton::{Workspace, solve_robustly};
 use crate::mechanism::pmi::{Accuracy, LinearError};
 use crate::mechanism::solver::{Outcome, Settings};
-use crate::mechanism::{Block, Law, MAX_BLOCKS, MAX_ROWS, Problem};
+use crate::mechanism::{Block, BlockId, Law, MAX_BLOCKS, MAX_ROWS, Problem};
 use std::sync::Arc;
 
 /// Most contacts of a body: as many as a snapshot holds.
@@ -326,7 +326,7 @@ impl ElasticState {
         self.blocks.clear();
         for (index, contact) in self.contacts.iter().enumerate() {
             let law = Law::Contact { friction: contact.friction, compliance: 0.0 };
-            self.blocks.push(Block { id: index as u64, first: 3 * index, law });
+            self.blocks.push(Block { id: BlockId::Custom(index as u64), first: 3 * index, law });
         }
         let problem =
             Problem { blocks: &self.blocks, compliance: &self.compliance, stride: self.free.len(), free: &self.free };

@@ -25,7 +25,8 @@ use crate::collision::Side;
 use crate::geometry::Shape;
 use crate::math::{Mat6, Vec3};
 use crate::mechanism::{
-    Anew, Block, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind, SceneBody,
+    Anew, Block, BlockId, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind,
+    SceneBody,
 };
 /// Contacts that fit into a snapshot.
 const ROOM: usize = if MAX_ROWS / 3 < MAX_BLOCKS { MAX_ROWS / 3 } else { MAX_BLOCKS };
@@ -42,12 +43,12 @@ pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: usize, out:
     let places = write_bodies(model, data, hand, &chosen, out);
     for (index, contact) in chosen.iter().enumerate() {
         out.blocks[index] = Block {
-            id: contact.candidate.id,
+            id: BlockId::Contact(contact.candidate.id),
             first: 3 * index,
             law: Law::Contact { friction: contact.friction, compliance: 0.0 },
         };
         out.anew[index] = anew(data, hand, contact);
-        let known = data.remembered.binary_search_by_key(&contact.candidate.id, |(id, _)| *id);
+        let known = data.remembered.binary_search_by_key(&out.blocks[index].id, |(id, _)| *id);
         let forces = known.map_or([0.0; 3], |at| data.remembered[at].1);
         out.lambda[3 * index..][..3].copy_from_slice(&forces);
         for k in 0..3 {
@@ -93,7 +94,8 @@ fn write_elastic(model: &SimModel, data: &SimData, hand: usize, out: &mut Mechan
         }
         for (contact, force) in chosen {
             let law = Law::Contact { friction: contact.friction, compliance: 0.0 };
-            out.blocks[out.block_count] = Block { id: soft_id(index, contact.node), first: out.row_count, law };
+            let id = BlockId::Soft { bodies: [index as u16, hand as u16], key: contact.node as u64 };
+            out.blocks[out.block_count] = Block { id, first: out.row_count, law };
             out.anew[out.block_count] = Anew::No;
             out.block_count += 1;
             let place = data.pose(index) * nalgebra::Point3::from(body.without(contact.node, hand));
@@ -109,11 +111,6 @@ fn write_elastic(model: &SimModel, data: &SimData, hand: usize, out: &mut Mechan
         }
     }
     dropped
-}
-
-/// Names the contact of a node. The ids of others count pairs from zero in their highest bits and never come that far.
-fn soft_id(body: usize, node: usize) -> u64 {
-    1 << 63 | (body as u64) << 32 | node as u64
 }
 
 /// Writes the bodies of the chosen contacts; gives the place of each mover among them.

@@ -27,7 +27,7 @@ use super::{SimData, SimModel};
 use crate::math::{Vec3, advance};
 use crate::mechanism::newton::{Workspace, solve_robustly};
 use crate::mechanism::solver::Settings;
-use crate::mechanism::{Block, Law, Problem};
+use crate::mechanism::{Block, BlockId, Law, Problem};
 
 /// Overlap below which nothing is pushed apart, m.
 const OVERLAP_LEFT_M: f64 = 1e-9;
@@ -226,7 +226,7 @@ fn ends(data: &SimData) -> Vec<Mover> {
 }
 
 fn block(index: usize, friction: f64) -> Block {
-    Block { id: 0, first: 3 * index, law: Law::Contact { friction, compliance: 0.0 } }
+    Block { id: BlockId::Custom(0), first: 3 * index, law: Law::Contact { friction, compliance: 0.0 } }
 }
 
 /// Stage 7: moves bodies out of what overlap there is, shortest way in the metric of their masses; tools stay. Gives the
@@ -250,7 +250,8 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
     // between them instead of somewhere else, and nothing is moved much further than the overlap is deep.
     let gives = |i: usize| GIVES * compliance[3 * i * rows + 3 * i];
     let law = |i: usize| Law::Contact { friction: 0.0, compliance: gives(i) };
-    let blocks: Vec<Block> = (0..contacts.len()).map(|i| Block { id: 0, first: 3 * i, law: law(i) }).collect();
+    let blocks: Vec<Block> =
+        (0..contacts.len()).map(|i| Block { id: BlockId::Custom(0), first: 3 * i, law: law(i) }).collect();
     let problem = Problem { blocks: &blocks, compliance: &compliance, stride: rows, free: &free };
     let mut push = vec![0.0; rows];
     solve_robustly(&problem, &mut push, &model.solver, &mut data.workspace, || false);

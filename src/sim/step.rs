@@ -30,7 +30,7 @@ use crate::collision::{Outlook, Side};
 use crate::math::{Mat6, Twist, Vec3, Vec6, Wrench, advance};
 use crate::mechanism::newton::solve_robustly;
 use crate::mechanism::solver::Outcome;
-use crate::mechanism::{Block, Law, MechanismSnapshot, Problem};
+use crate::mechanism::{Block, BlockId, Law, MechanismSnapshot, Problem};
 use crate::shared::{NS_PER_S, ToolSample};
 
 /// Most times rows and forces are found; each time is nearer by a factor of about `T |ω|`.
@@ -310,12 +310,12 @@ fn assemble(data: &mut SimData, step_s: f64) {
     data.lambda.clear();
     for (index, contact) in data.contacts.iter().enumerate() {
         let law = Law::Contact { friction: contact.friction, compliance: 0.0 };
-        data.blocks.push(Block { id: contact.candidate.id, first: 3 * index, law });
+        data.blocks.push(Block { id: BlockId::Contact(contact.candidate.id), first: 3 * index, law });
         for k in 0..3 {
             let gap = if k == 0 { contact.candidate.gap.max(0.0) } else { 0.0 };
             data.free.push(gap + step_s * contact.rate(k, &data.movers, |mover| mover.free + mover.creep));
         }
-        let before = data.remembered.binary_search_by_key(&contact.candidate.id, |(id, _)| *id);
+        let before = data.remembered.binary_search_by_key(&BlockId::Contact(contact.candidate.id), |(id, _)| *id);
         data.lambda.extend_from_slice(&before.map_or([0.0; 3], |at| data.remembered[at].1));
     }
     fill_compliance(&mut data.compliance, rows, &data.contacts, &data.movers, step_s, |mover| mover.inverse);
@@ -362,7 +362,7 @@ fn solve_contacts(model: &SimModel, data: &mut SimData) -> Outcome {
     data.remembered.clear();
     for (contact, force) in data.contacts.iter().zip(data.lambda.chunks_exact(3)) {
         if force[0] > 0.0 {
-            data.remembered.push((contact.candidate.id, [force[0], force[1], force[2]]));
+            data.remembered.push((BlockId::Contact(contact.candidate.id), [force[0], force[1], force[2]]));
         }
     }
     data.remembered.sort_unstable_by_key(|(id, _)| *id);

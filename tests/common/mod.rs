@@ -4,7 +4,7 @@ use hapticd::device::{Connection, DeviceSpec, HandSample, Limits, Mechanics, Per
 use hapticd::haptic::{Coupling, HapticModel, LOCAL_SOLVER, Policy, SpringDamper, Surfaces, ToolModel};
 use hapticd::math::{Mapping, Mat3, Pose, Vec3};
 use hapticd::mechanism::pmi::RigidInertia;
-use hapticd::mechanism::{Block, Law, MechanismSnapshot, Row, RowKind};
+use hapticd::mechanism::{Block, BlockId, Law, MechanismSnapshot, Row, RowKind};
 use hapticd::shared::{MonoNs, Stamp};
 
 /// Stiffness of the coupling, N/m.
@@ -76,7 +76,7 @@ pub(crate) fn wall(sequence: u64, at: MonoNs, height_m: f64, into: &mut Mechanis
     into.step_s = STEP_S;
     into.dropped = 0;
     (into.block_count, into.row_count) = (1, 3);
-    into.blocks[0] = Block { id: 1, first: 0, law: Law::Contact { friction: 0.3, compliance: 0.0 } };
+    into.blocks[0] = Block { id: BlockId::Custom(1), first: 0, law: Law::Contact { friction: 0.3, compliance: 0.0 } };
     for (row, direction) in into.rows.iter_mut().zip([Vec3::z(), Vec3::x(), Vec3::y()]) {
         let offset = direction.z * height_m;
         *row = Row { kind: RowKind::Point, direction, point_tool: Vec3::zeros(), offset, ..Row::EMPTY };

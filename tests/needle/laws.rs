@@ -1,14 +1,14 @@
 //! Each law alone, on tissue of one dimension: a spring of compliance `C` behind the surface, and a needle led by hand.
 
 use hapticd::mechanism::solver::{Settings, solve};
-use hapticd::mechanism::{Block, Law, Problem};
+use hapticd::mechanism::{Block, BlockId, Law, Problem};
 
 /// Compliance of the tissue, m/N.
 const C: f64 = 2e-3;
 
 /// Force along of one block whose tissue yields by [`C`] in every direction, from the violation it has without force.
 fn force(law: Law, free: f64, before: f64) -> f64 {
-    let blocks = [Block { id: 1, first: 0, law }];
+    let blocks = [Block { id: BlockId::Custom(1), first: 0, law }];
     let compliance = [C, 0.0, 0.0, 0.0, C, 0.0, 0.0, 0.0, C];
     let free = [free, 0.0, 0.0];
     let mut lambda = [before, 0.0, 0.0];

@@ -5,7 +5,7 @@
 use super::rows::{Constraint, Mover};
 use super::tissue::{Point, Tissue};
 use crate::math::{Vec3, steady_tangents};
-use crate::mechanism::Law;
+use crate::mechanism::{BlockId, Law};
 
 /// How far apart node and face may lie at the start and still meet later, m.
 const REACH_M: f64 = 0.03;
@@ -85,7 +85,7 @@ impl Pair {
             let (t1, t2) = steady_tangents(&normal);
             let corner = &self.corners[corner];
             each(Constraint {
-                id: 1 << 62 | (a as u64) << 40 | (b as u64) << 32 | u64::from(corner.node),
+                id: BlockId::Organs { bodies: [a as u16, b as u16], node: corner.node },
                 law: Law::Contact { friction: 0.0, compliance: 0.0 },
                 mover: Mover::Organ(a, corner.point.clone()),
                 tissue: b,

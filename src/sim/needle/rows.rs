@@ -9,7 +9,7 @@ use crate::fem::{BeamBody, BeamRow, Compliance, Rows};
 use crate::math::{Pose, Vec3};
 use crate::mechanism::newton::{Workspace, solve_robustly};
 use crate::mechanism::solver::{Outcome, Settings};
-use crate::mechanism::{Block, Law, Problem};
+use crate::mechanism::{Block, BlockId, Law, Problem};
 
 /// What moves along a row besides the tissue.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub(super) enum Mover {
 /// A constraint of three rows.
 #[derive(Clone, Debug)]
 pub(super) struct Constraint {
-    pub id: u64,
+    pub id: BlockId,
     pub law: Law,
     pub mover: Mover,
     pub tissue: usize,
@@ -44,7 +44,7 @@ pub(super) struct Constraints {
     /// Forces, N, three for each constraint.
     pub lambda: Vec<f64>,
     /// Forces of the step before by constraint, for the warm start.
-    remembered: Vec<(u64, [f64; 3])>,
+    remembered: Vec<(BlockId, [f64; 3])>,
     // Of the tissues, one after the other: which row, with which sign.
     fem: Rows,
     members: Vec<(usize, f64)>,

@@ -18,8 +18,8 @@ use super::tissue::{Point, Tissue};
 use super::{Layer, NeedleModel, TissueModel};
 use crate::fem::{BeamBody, BeamError, FemError};
 use crate::math::{Pose, Vec3, steady_tangents};
-use crate::mechanism::Law;
 use crate::mechanism::solver::{Outcome, Settings};
+use crate::mechanism::{BlockId, Law};
 use crate::shared::{NeedleView, TipReport};
 use std::sync::Arc;
 
@@ -368,7 +368,7 @@ impl NeedleState {
         let point = surface.point.clone();
         self.tip_at = Some(self.constraints.list.len());
         self.tip_grows = layer.friction_n_per_m;
-        let id = 1 << 61 | surface.tissue as u64;
+        let id = BlockId::Surface(surface.tissue as u16);
         self.constraints.push(Constraint {
             id,
             law,
@@ -416,7 +416,7 @@ impl NeedleState {
         let (t1, t2) = steady_tangents(&tangent);
         self.tip_at = Some(self.constraints.list.len());
         self.constraints.push(Constraint {
-            id: 1 << 60 | at as u64,
+            id: BlockId::Tip(at as u32),
             law: Law::Channel { least_n: 0.0, most_n, then_n, friction: 0.0, slides: false, compliance },
             mover: Mover::Needle(self.length_m()),
             tissue: path.tissue,
@@ -447,7 +447,7 @@ impl NeedleState {
             let direction = -self.beam.tangent(needle_m);
             let (t1, t2) = steady_tangents(&direction);
             let constraint = Constraint {
-                id: knot.id,
+                id: BlockId::Knot(knot.id),
                 law: Law::Channel {
                     least_n: -most_n,
                     most_n,
@@ -500,7 +500,7 @@ impl NeedleState {
             }
             if let (true, Some(most_n)) = (constraint.law.slides(0), constraint.law.bound_n()) {
                 let knots = self.paths.iter_mut().flat_map(|path| &mut path.knots);
-                for knot in knots.filter(|knot| knot.id == constraint.id) {
+                for knot in knots.filter(|knot| BlockId::Knot(knot.id) == constraint.id) {
                     knot.share = (force[0] / most_n.max(1e-9)).clamp(-1.0, 1.0);
                 }
             }
