@@ -180,13 +180,13 @@ fn read_damping(table: &Table<'_>) -> Rayleigh {
 
 fn read_group(table: &Table<'_>) -> Option<GroupSpec> {
     let name = read_name(table);
-    let region = one_of(table, "where the nodes of the group are", &PLACES, |key| read_place(table, key));
+    let region = one_of(table, "the place of the group", &PLACES, |key| read_place(table, key));
     Some(GroupSpec { name: name?, region: region? })
 }
 
 fn read_region(table: &Table<'_>) -> Option<RegionSpec> {
     let keys = ["group", "box", "sphere", "above"];
-    let part = one_of(table, "where the elements of the region are", &keys, |key| {
+    let part = one_of(table, "the place of the region", &keys, |key| {
         if key == "group" {
             let name = table.string(key).check(|text| !text.trim().is_empty(), "the name of a group");
             return name.optional().map(Selection::Group);
