@@ -18,7 +18,6 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
     let inertia = RigidInertia::new(0.02, Mat3::identity() * 1e-6).expect("sound");
     let start = Pose::translation(0.0, 0.0, 0.03);
     let sim = SimModel {
-        joints: Vec::new(),
         bodies: vec![BodyModel {
             name: "wall".into(),
             shape: Shape::HalfSpace(HalfSpace),
@@ -38,6 +37,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
             start,
         }],
         needle: None,
+        joints: Vec::new(),
         materials: vec![Material { name: "wood".into(), friction: 0.3, restitution: 0.0 }],
         gravity: Vec3::new(0.0, 0.0, -9.81),
         rate_hz: 60.0,

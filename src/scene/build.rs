@@ -191,9 +191,9 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
     };
     let sim = SimModel {
         bodies,
-        joints,
         tools: vec![tool.clone()],
         needle,
+        joints,
         materials: spec.materials.clone(),
         gravity: spec.gravity,
         rate_hz: spec.simulation_hz,
@@ -372,8 +372,8 @@ impl Check<'_> {
                 (Weight::Fixed, _) => Some(Motion::Fixed),
                 (Weight::Elastic, _) => elements.as_ref().and_then(|mesh| self.soft(index, mesh)),
                 (Weight::Tissue, _) => elements.as_deref().and_then(|mesh| self.tissue(index, mesh)),
-                (Weight::Mass(mass), Some(p)) => inertia_of(p, mass / p.mass).map(Motion::Free),
-                (Weight::Density(density), Some(p)) => inertia_of(p, density).map(Motion::Free),
+                (Weight::Mass(mass), Some(p)) => inertia_of(p, mass / p.mass).map(Motion::Rigid),
+                (Weight::Density(density), Some(p)) => inertia_of(p, density).map(Motion::Rigid),
                 (_, None) => None,
             };
             if motion.is_none() && !matches!(body.weight, Weight::Elastic | Weight::Tissue) {

@@ -17,15 +17,17 @@ impl Check<'_> {
             let name = |end: Option<usize>| end.map_or(WORLD, |body| spec.bodies[body].name.as_str());
             let [a, b] = joint.bodies.map(name);
             let is_fixed = |end: Option<usize>| end.is_none_or(|body| spec.bodies[body].weight == Weight::Fixed);
-            let is_tissue = |end: Option<usize>| end.is_some_and(|body| spec.bodies[body].weight == Weight::Tissue);
+            let deforms = |end: Option<usize>| {
+                end.is_some_and(|body| matches!(spec.bodies[body].weight, Weight::Elastic | Weight::Tissue))
+            };
             let message = if joint.bodies[0] == joint.bodies[1] {
                 Some((format!("`{}` connects `{a}` with itself", joint.name), "name another body, or \"world\""))
             } else if joint.bodies.iter().all(|end| is_fixed(*end)) {
                 let message = format!("`{}` connects `{a}` with `{b}`, and neither of them moves", joint.name);
                 Some((message, "name a body that moves, or remove the joint"))
-            } else if joint.bodies.iter().any(|end| is_tissue(*end)) {
-                let message = format!("`{}` connects `{a}` with `{b}`, but tissue has no joints", joint.name);
-                Some((message, "name a rigid body, or one with `elastic`"))
+            } else if joint.bodies.iter().any(|end| deforms(*end)) {
+                let message = format!("`{}` connects `{a}` with `{b}`, but only rigid bodies have joints", joint.name);
+                Some((message, "name rigid bodies, or \"world\""))
             } else if spec.joints[..index].iter().any(|other| other.name == joint.name) {
                 Some((format!("two joints are called `{}`", joint.name), "give each a name of its own"))
             } else {
@@ -42,9 +44,6 @@ impl Check<'_> {
                 frame: Pose::from_parts(joint.anchor.into(), joint.axis.map_or_else(Rot::identity, towards)),
                 compliance: joint.compliance_m_per_n,
             });
-        }
-        if !spec.joints.is_empty() {
-            self.error("joint.0", "joints are not simulated yet", "remove [[joint]]");
         }
         joints
     }

@@ -10,16 +10,19 @@ use super::build::Check;
 use super::make::{Unmade, beside, read_file};
 use super::spec::{ShapeSpec, Source};
 use super::spec_soft::{ElasticSpec, MaterialSpec, Selection, SoftModelKind, SoftStepKind};
-use crate::fem::{FemModel, FemSpec, Mass, Material, Ordering, Rayleigh, ReducedModel};
+use crate::fem::{FemModel, FemSpec, Mass, Material, Ordering, Rayleigh, ReducedModel, RegimeSpec};
 use crate::geometry::snap::{HELD, TOUCHING};
 use crate::geometry::tet::{Group, Members, TetMesh};
 use crate::math::Vec3;
-use crate::sim::{ElasticError, ElasticModel, Motion, Stepping};
+use crate::sim::{CorotationalModel, ElasticError, ElasticModel, Motion, Stepping, Steps};
 use std::sync::Arc;
 
 /// Largest error at rest of a reduced model that was made from this body, as a share of the displacement; one of another mesh or
 /// material is off by far more.
 const REDUCED_OFF: f64 = 0.1;
+
+/// Most nodes of a linear body that can touch: its answer at rest is a full matrix, 72 MB with as many.
+const LINEAR_TOUCHING_MAX: usize = 1000;
 
 /// A body that deforms, as plain data.
 #[derive(Clone, Debug)]
@@ -57,14 +60,6 @@ fn fault<T>(key: impl Into<String>, message: impl Into<String>, help: impl Into<
 /// # Errors
 /// When the simulation has no such body, or its matrices are not those of a body.
 pub(super) fn motion_of(parts: &SoftParts, gravity: &Vec3) -> Result<Motion, Unmade> {
-    let Some(touching) = &parts.touching else {
-        let help = "take a \"snap-socket\", a rigid shape or tissue";
-        return Err(Unmade::new("deformable scene bodies are not simulated yet", help));
-    };
-    if parts.model == SoftModelKind::Corotational || parts.self_contact {
-        let help = "write model = \"linear\" and leave `self_contact` out";
-        return Err(Unmade::new("a snap-socket is simulated as a linear body without self-contact", help));
-    }
     let help = "change `elastic`; are the units right?";
     let failed = |error: ElasticError| Unmade::new(error.to_string(), help);
     let spec = FemSpec {
@@ -75,7 +70,17 @@ pub(super) fn motion_of(parts: &SoftParts, gravity: &Vec3) -> Result<Motion, Unm
         mass: Mass::Consistent,
         ordering: Ordering::LeastFill,
     };
-    let fem = FemModel::new(&spec).map_err(|error| failed(error.into()))?;
+    let fem = Arc::new(FemModel::new(&spec).map_err(|error| failed(error.into()))?);
+    if parts.model == SoftModelKind::Corotational {
+        let steps = match parts.step {
+            SoftStepKind::Static => Steps::QuasiStatic,
+            SoftStepKind::Auto => Steps::Auto(RegimeSpec::default()),
+            SoftStepKind::Implicit | SoftStepKind::Pmi | SoftStepKind::Reduced => Steps::Implicit,
+        };
+        let mut model = CorotationalModel::new(fem, &parts.mesh, *gravity, steps);
+        model.self_contact = parts.self_contact;
+        return Ok(Motion::Corotational(Arc::new(model)));
+    }
     let stepping = match (parts.step, &parts.reduced) {
         (SoftStepKind::Pmi, _) => Stepping::Passive,
         (SoftStepKind::Reduced | SoftStepKind::Auto, Some(reduced)) => {
@@ -83,9 +88,22 @@ pub(super) fn motion_of(parts: &SoftParts, gravity: &Vec3) -> Result<Motion, Unm
             Stepping::Reduced(reduced.clone())
         }
         // Between the steps of a simulation that is no faster than the haptic loop a stiff body comes to rest.
-        _ => Stepping::AtRest,
+        _ => Stepping::Static,
     };
-    let model = ElasticModel::new(Arc::new(fem), touching, *gravity, stepping).map_err(failed)?;
+    let touching = match (&parts.touching, &parts.reduced, &stepping) {
+        (_, Some(reduced), Stepping::Reduced(_)) => reduced.nodes.clone(),
+        (Some(touching), ..) => touching.clone(),
+        _ => parts.mesh.skin().nodes,
+    };
+    let touching: Vec<u32> = touching.into_iter().filter(|node| parts.held.binary_search(node).is_err()).collect();
+    if touching.len() > LINEAR_TOUCHING_MAX {
+        let message = format!(
+            "{} nodes of this linear body can touch; at most {LINEAR_TOUCHING_MAX} are simulated",
+            touching.len()
+        );
+        return Err(Unmade::new(message, "write a larger `cell`, or model = \"corotational\""));
+    }
+    let model = ElasticModel::new(fem, &parts.mesh, &touching, *gravity, stepping).map_err(failed)?;
     Ok(Motion::Elastic(Arc::new(model.shown(&parts.mesh))))
 }
 
@@ -249,6 +267,10 @@ fn check_step(elastic: &ElasticSpec, model: SoftModelKind, is_held: bool, at: &s
         (SoftModelKind::Corotational, SoftStepKind::Pmi | SoftStepKind::Reduced) => {
             let help = "write step = \"implicit\" or \"auto\", or model = \"linear\"";
             fault(step, "passive midpoint integration is for linear bodies", help)
+        }
+        (SoftModelKind::Linear, _) if elastic.self_contact => {
+            let help = "write model = \"corotational\", or remove `self_contact`";
+            fault(all, "a linear body moves too little to touch itself", help)
         }
         (SoftModelKind::Corotational, _) if elastic.reduced.is_some() => {
             let help = "write model = \"linear\", or remove `reduced`";

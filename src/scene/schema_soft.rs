@@ -49,8 +49,9 @@ pub(super) static ELASTIC: Keys = Keys {
             Kind::Word(&["static", "pmi", "reduced", "implicit", "auto"]),
             "\"auto\"",
             "`static`: from rest to rest, for bodies that are held; `pmi`: passive midpoint integration of a linear body; `reduced`: \
-             the same of the model in `reduced`; `implicit`: implicit Euler of a corotational body; `auto`: `reduced` where that is \
-             given, else what fits the model",
+             the same of the model in `reduced`; `implicit`: implicit Euler of a corotational body; `auto`: a linear body is `reduced` \
+             where a model is given and `static` else, a corotational one `implicit`, and `static` while it is held and steps are too slow \
+             or too coarse for it",
         )
         .or("\"auto\""),
         Key::new(
@@ -149,7 +150,7 @@ static ABOVE_PLACE: Keys = Keys {
 
 pub(super) static JOINT: Keys = Keys {
     heading: "[[joint]]",
-    about: "Keeps two bodies together, or one body at its place in the world.",
+    about: "Keeps two rigid bodies together, or one at its place in the world. Two bodies that a joint connects do not touch each other.",
     keys: &[
         Key::new("name", Kind::Text(r"\S", 24), "\"hinge of the lid\"", "Its name, at most 24 letters"),
         Key::new(

@@ -172,9 +172,9 @@ fn every_shape_becomes_a_mesh_of_its_volume_with_six_sides() {
         for side in ["bottom", "top", "left", "right", "back", "front"] {
             assert!(parts.mesh.group(side).is_some(), "{shape}: {side}");
         }
-        let said = built(&body(&shape, JELLY, ""), Path::new("x")).err().unwrap_or_default();
-        assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].contains("deformable scene bodies are not simulated yet"), "{said:?}");
+        let built = built(&body(&shape, JELLY, ""), Path::new("x")).expect("a free body");
+        assert!(matches!(&built.sim.bodies[0].motion, Motion::Corotational(model) if model.is_free), "{shape}");
+        assert!(built.warnings.is_empty(), "{}", built.warnings);
     }
 }
 
@@ -203,6 +203,12 @@ fn each_kind_of_mistake_in_a_soft_body_is_located_and_says_what_to_do() {
             with("model = \"linear\", held = [\"bottom\"], step = \"reduced\""),
             "needs a reduced model",
             "hapticd bake reduce",
+        ),
+        (
+            "linear self-contact",
+            with("model = \"linear\", held = [\"bottom\"], self_contact = true"),
+            "moves too little to touch itself",
+            "model = \"corotational\"",
         ),
         (
             "reduced corotational",
@@ -419,17 +425,36 @@ fn a_snap_socket_is_a_soft_body_that_its_base_holds() {
     let group = |name: &str| parts.mesh.group_nodes(parts.mesh.group(name).expect("a group"));
     assert_eq!(parts.held, group(HELD));
     assert_eq!(parts.touching, Some(group(TOUCHING)));
-    let stepping = |elastic: &str| match motion_of(&super::tests::parts(&body(socket, elastic, "")), &Vec3::zeros()) {
-        Ok(Motion::Elastic(model)) => format!("{:?}", model.stepping),
+}
+
+#[test]
+fn model_and_step_choose_the_motion() {
+    let socket = "kind = \"snap-socket\", connector = \"two-prong\"";
+    let motion = |shape: &str, elastic: &str| match motion_of(
+        &super::tests::parts(&body(shape, &format!("{JELLY}, {elastic}"), "")),
+        &Vec3::zeros(),
+    ) {
+        Ok(Motion::Elastic(model)) => format!("{:?} {}", model.stepping, model.answer.nodes().len()),
+        Ok(Motion::Corotational(model)) => format!("{:?} {} {}", model.steps, model.is_free, model.self_contact),
         other => format!("{other:?}"),
     };
-    assert_eq!(stepping(JELLY), "AtRest");
-    assert_eq!(stepping(&format!("{JELLY}, step = \"pmi\"")), "Passive");
+    let touching = super::tests::parts(&body(socket, JELLY, "")).touching.expect("a socket").len();
+    assert_eq!(motion(socket, "held = [\"held\"]"), format!("Static {touching}"));
+    assert_eq!(motion(socket, "step = \"pmi\""), format!("Passive {touching}"));
+    // All of the surface of the grid of halves, but for its bottom.
+    let surface = 9 * 9 * 9 - 7 * 7 * 7 - 9 * 9;
+    let linear = "held = [\"bottom\"], model = \"linear\"";
+    assert_eq!(motion(BOX, &format!("{linear}, step = \"static\"")), format!("Static {surface}"));
+    assert_eq!(motion(BOX, &format!("{linear}, step = \"pmi\"")), format!("Passive {surface}"));
+    assert_eq!(motion(BOX, "held = [\"bottom\"], step = \"static\", self_contact = true"), "QuasiStatic false true");
+    assert_eq!(motion(BOX, "step = \"implicit\""), "Implicit true false");
+    assert!(motion(BOX, "step = \"auto\"").starts_with("Auto(RegimeSpec"));
+    let fine = BOX.replace("10 mm", "5 mm");
     check_mistakes(&[(
-        "turning socket",
-        body(socket, &format!("{JELLY}, model = \"corotational\""), ""),
-        "simulated as a linear body",
-        "model = \"linear\"",
+        "too many to touch",
+        body(&fine, &format!("{JELLY}, {linear}"), ""),
+        "nodes of this linear body can touch; at most 1000",
+        "model = \"corotational\"",
     )]);
 }
 
@@ -451,6 +476,10 @@ fn joints_are_read_and_each_kind_of_mistake_is_located() {
          compliance = \"1 mm/N\"\n",
     );
     let spec = spec(&text, Path::new("x"));
+    let built = super::tests::built(&text, Path::new("x")).expect("a lid on a pin");
+    let model = &built.sim.joints[0];
+    assert_eq!((model.kind, model.bodies), (JointKind::Hinge, [Some(0), None]));
+    assert!((model.frame.rotation * Vec3::z() - Vec3::y()).norm() < 1e-12);
     let joint = &spec.joints[0];
     assert_eq!((joint.kind, joint.bodies, joint.axis), (JointKind::Hinge, [Some(0), None], Some(Vec3::y())));
     assert!(

@@ -44,9 +44,9 @@ pub(crate) fn ball(haptic: &HapticModel, radius: f64) -> ToolBody {
 pub(crate) fn scene(rate_hz: f64, bodies: Vec<BodyModel>, tools: Vec<ToolBody>, friction: f64) -> SimModel {
     SimModel {
         bodies,
-        joints: Vec::new(),
         tools,
         needle: None,
+        joints: Vec::new(),
         materials: vec![Material { name: "all".into(), friction, restitution: 0.0 }],
         gravity: Vec3::new(0.0, 0.0, -9.81),
         rate_hz,
