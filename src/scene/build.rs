@@ -8,25 +8,20 @@
 
 use super::build_turning::turning_of;
 use super::make::{Solid, make};
-use super::overlap::overlap_m;
-
-use super::spec::{SceneSpec, Weight};
+use super::overlap::{Placed, overlap_m};
+use super::spec::{SceneSpec, ShapeSpec, Weight};
 use super::task::{Condition, Goal, TaskWatcher};
 use crate::collision::Reduction;
 use crate::device::operator::{Action, Phase, Script, Skill, Until};
 use crate::device::{DeviceSpec, Limits};
-use crate::fem::{FemModel, FemSpec, Mass, Material, Ordering, Rayleigh};
 use crate::files::{Problem, Problems, Report};
-use crate::geometry::snap::{HELD, TOUCHING};
-use crate::geometry::tet::TetMesh;
 use crate::geometry::{MassProperties, Shape};
 use crate::haptic::{Felt, HapticModel, Policy, Surfaces, ToolModel};
 use crate::math::{Mapping, Pose};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
 use crate::shared::SkinModel;
-use crate::sim::{BodyModel, ElasticError, ElasticModel, Motion, SimModel, Stepping, ToolBody, skin_models};
-use std::sync::Arc;
+use crate::sim::{BodyModel, Motion, SimModel, ToolBody, skin_models};
 
 /// Bounds of the solve in a tick. A residual of 10⁻⁶ of the largest violation, some tenths of a millimetre, is far below
 /// what can be felt, and the next tick goes on from there.
@@ -149,7 +144,10 @@ const LATE_FOR_OTHER: f64 = 5.0;
 fn together(problems: &mut Problems, sim: &SimModel, hands: [&SceneSpec; 2]) {
     let at = |tool: &ToolBody| tool.start * tool.pose_tool_shape;
     if let [first, second] = sim.tools.as_slice()
-        && let Some(depth) = overlap_m((&first.shape, &at(first)), (&second.shape, &at(second)))
+        && let Some(depth) = overlap_m(
+            &Placed { shape: &first.shape, pose: &at(first), deforms: false },
+            &Placed { shape: &second.shape, pose: &at(second), deforms: false },
+        )
     {
         let message = format!("the tools of the two hands start {} inside each other", millimetres(depth));
         let place = hands[1].source.place("tool.pose");
@@ -175,6 +173,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
     let tool = check.tool();
     let needle = tool.as_ref().zip(bodies.as_ref()).and_then(|(tool, bodies)| check.needle(tool, bodies));
     check.needle_asked();
+    let joints = check.joints();
     let coupling = check.coupling(&limits);
     check.overlaps();
     check.buttons();
@@ -194,7 +193,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
         bodies,
         tools: vec![tool.clone()],
         needle,
-        joints: Vec::new(),
+        joints,
         materials: spec.materials.clone(),
         gravity: spec.gravity,
         rate_hz: spec.simulation_hz,
@@ -366,18 +365,18 @@ impl Check<'_> {
             let Some(Solid { shape, field, elements }) = solid else { continue };
             let properties = shape.mass_properties(1.0);
             let center = match (body.weight, &properties) {
-                (Weight::Fixed | Weight::Elastic(_) | Weight::Tissue, _) | (_, None) => Pose::identity(),
+                (Weight::Fixed | Weight::Elastic | Weight::Tissue, _) | (_, None) => Pose::identity(),
                 (_, Some(properties)) => Pose::from_parts(properties.center.into(), Default::default()),
             };
             let motion = match (body.weight, &properties) {
                 (Weight::Fixed, _) => Some(Motion::Fixed),
-                (Weight::Elastic(material), _) => self.elastic(index, material, elements.as_deref()),
+                (Weight::Elastic, _) => elements.as_ref().and_then(|mesh| self.soft(index, mesh)),
                 (Weight::Tissue, _) => elements.as_deref().and_then(|mesh| self.tissue(index, mesh)),
                 (Weight::Mass(mass), Some(p)) => inertia_of(p, mass / p.mass).map(Motion::Rigid),
                 (Weight::Density(density), Some(p)) => inertia_of(p, density).map(Motion::Rigid),
                 (_, None) => None,
             };
-            if motion.is_none() && !matches!(body.weight, Weight::Elastic(_) | Weight::Tissue) {
+            if motion.is_none() && !matches!(body.weight, Weight::Elastic | Weight::Tissue) {
                 let message = format!("`{}` is too light or too small to be moved by computed forces", body.name);
                 self.error(
                     &format!("body.{index}.weight"),
@@ -405,50 +404,25 @@ impl Check<'_> {
         (models.len() == self.spec.bodies.len()).then_some(models)
     }
 
-    /// How a body that deforms moves. Between the steps of a simulation that is no faster than the haptic loop a stiff body
-    /// comes to rest.
-    fn elastic(&mut self, index: usize, material: Material, elements: Option<&TetMesh>) -> Option<Motion> {
-        let mesh = elements?;
-        let group = |name: &str| mesh.group(name).map_or_else(Vec::new, |group| mesh.group_nodes(group));
-        let gravity = self.spec.bodies[index].pose.rotation.inverse_transform_vector(&self.spec.gravity);
-        let spec = FemSpec {
-            mesh,
-            materials: &[material],
-            damping: Rayleigh::default(),
-            fixed: &group(HELD),
-            mass: Mass::Consistent,
-            ordering: Ordering::LeastFill,
-        };
-        let made = FemModel::new(&spec)
-            .map_err(ElasticError::from)
-            .and_then(|fem| ElasticModel::new(Arc::new(fem), mesh, &group(TOUCHING), gravity, Stepping::Static));
-        match made {
-            Ok(model) => Some(Motion::Elastic(Arc::new(model.shown(mesh)))),
-            Err(error) => {
-                self.error(
-                    &format!("body.{index}.shape"),
-                    &error.to_string(),
-                    "change `elastic`; are the units right?",
-                );
-                None
-            }
-        }
-    }
-
-    /// Bodies and the tool must not start inside one another. Two fixed bodies may, and so may what deforms and bodies, which it
-    /// does not touch.
+    /// Bodies and the tool must not start inside one another. Two fixed bodies may, and so may tissue, which needles alone touch, and
+    /// a snap-socket with anything but the tool.
     fn overlaps(&mut self) {
         let (spec, solids, held) = (self.spec, self.solids.clone(), self.held.clone());
-        for (index, (body, solid)) in spec.bodies.iter().zip(&solids).enumerate() {
-            let Some(solid) = solid else { continue };
-            for (other, other_solid) in spec.bodies[..index].iter().zip(&solids) {
-                let soft = |weight: Weight| matches!(weight, Weight::Elastic(_) | Weight::Tissue);
-                let deforms = soft(body.weight) || soft(other.weight);
-                let harmless = deforms || body.weight == Weight::Fixed && other.weight == Weight::Fixed;
-                let (false, Some(other_solid)) = (harmless, other_solid) else {
-                    continue;
-                };
-                if let Some(depth) = overlap_m((&solid.shape, &body.pose), (&other_solid.shape, &other.pose)) {
+        let placed = |index: usize| -> Option<Placed<'_>> {
+            let (body, solid) = (&spec.bodies[index], solids[index].as_ref()?);
+            Some(Placed { shape: &solid.shape, pose: &body.pose, deforms: solid.elements.is_some() })
+        };
+        let stays = |index: usize| spec.bodies[index].weight == Weight::Fixed;
+        let is_let_through = |index: usize| {
+            let body = &spec.bodies[index];
+            body.weight == Weight::Tissue || matches!(body.shape, ShapeSpec::Socket { .. })
+        };
+        for (index, body) in spec.bodies.iter().enumerate() {
+            let Some(this) = placed(index) else { continue };
+            for (before, other) in spec.bodies[..index].iter().enumerate() {
+                let harmless = is_let_through(index) || is_let_through(before) || stays(index) && stays(before);
+                let (false, Some(that)) = (harmless, placed(before)) else { continue };
+                if let Some(depth) = overlap_m(&this, &that) {
                     let depth = millimetres(depth);
                     let message = format!("`{}` and `{}` start {depth} inside each other", body.name, other.name);
                     let help = format!("move one of them by {depth} or more");
@@ -457,7 +431,8 @@ impl Check<'_> {
             }
             // The hub and tissue do not touch; where the needle starts is looked at by itself.
             let (Some(held), false) = (&held, body.weight == Weight::Tissue) else { continue };
-            if let Some(depth) = overlap_m((&held.shape, &spec.tool.pose), (&solid.shape, &body.pose)) {
+            let tool = Placed { shape: &held.shape, pose: &spec.tool.pose, deforms: false };
+            if let Some(depth) = overlap_m(&tool, &this) {
                 let depth = millimetres(depth);
                 let message = format!("the tool starts {depth} inside `{}`", body.name);
                 self.error("tool.pose", &message, &format!("start it {depth} or more away"));
@@ -487,7 +462,7 @@ impl Check<'_> {
             self.error("simulation", &message, "lower `simulation`: no one could feel the steps in between");
         }
         let travel = limits.speed.linear * self.spec.mapping.motion_scale * MARGIN_STEPS / rate;
-        let deforms = self.spec.bodies.iter().any(|body| matches!(body.weight, Weight::Elastic(_)));
+        let deforms = self.spec.bodies.iter().any(|body| body.weight == Weight::Elastic);
         let (least, most) = match (deforms, self.has_parts()) {
             (true, _) => MARGIN_ELASTIC_M,
             (false, true) => MARGIN_PARTS_M,

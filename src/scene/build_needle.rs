@@ -31,7 +31,7 @@ pub(super) fn mesh_of(form: &TissueForm, tissue: Option<&TissueSpec>, source: &S
             LayeredBlock { size: *size, cell_m: *cell_m, layers: &named? }.mesh()
         }
         TissueForm::Organ { size, taper, cell_m } => Organ { size: *size, taper: *taper, cell_m: *cell_m }.mesh(),
-        TissueForm::Mesh { file, unit } => return super::make::read_tets(file, *unit, source),
+        TissueForm::Mesh { file, unit } => return super::make::read_tissue_mesh(file, *unit, source),
     };
     made.map_err(|error| error.to_string())
 }

@@ -3,6 +3,7 @@
 //! Thread: cold. Paths start at the directory of the scene file.
 
 use super::build_needle::mesh_of;
+use super::make_soft::make_soft;
 use super::spec::{ModelChoice, PartForm, PartSpec, ShapeSpec, Source, TissueSpec};
 use crate::bake::{Design, GridPlan, TrainPlan, bake_grid};
 use crate::collision::field::{Baked, FileError, SourceHash};
@@ -41,7 +42,7 @@ pub(super) struct Unmade {
 }
 
 impl Unmade {
-    fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub(super) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { message: message.into(), help: help.into() }
     }
 }
@@ -56,12 +57,9 @@ pub(super) fn make(spec: &ShapeSpec, tissue: Option<&TissueSpec>, source: &Sourc
             Ok(Solid { shape: Shape::Part(Arc::new(plug)), field: None, elements: None })
         }
         ShapeSpec::Socket { connector, detail } => {
-            let elements = SnapSpec::shipped(*connector).socket(*detail).map_err(|error| cannot(&error))?;
-            let (skin, _) = elements.skin().mesh(&elements).map_err(|error| cannot(&error))?;
-            let surface = MeshSurface::new(skin.clone()).map_err(|error| cannot(&error))?;
-            let part = Part::new("snap-socket", Box::new(surface), skin, false);
-            Ok(Solid { shape: Shape::Part(Arc::new(part)), field: None, elements: Some(Arc::new(elements)) })
+            deformable("snap-socket", SnapSpec::shipped(*connector).socket(*detail).map_err(|error| cannot(&error))?)
         }
+        ShapeSpec::Soft(soft) => deformable("soft", make_soft(soft, source)?),
         ShapeSpec::Tissue(form) => {
             let help = "change its size, `cell`, layers or file";
             let elements = mesh_of(form, tissue, source).map_err(|message| Unmade::new(message, help))?;
@@ -73,6 +71,14 @@ pub(super) fn make(spec: &ShapeSpec, tissue: Option<&TissueSpec>, source: &Sourc
     }
 }
 
+/// A body that deforms: its surface at rest, and its elements.
+fn deformable(name: &'static str, elements: TetMesh) -> Result<Solid, Unmade> {
+    let (skin, _) = elements.skin().mesh(&elements).map_err(|error| cannot(&error))?;
+    let surface = MeshSurface::new(skin.clone()).map_err(|error| cannot(&error))?;
+    let part = Part::new(name, Box::new(surface), skin, false);
+    Ok(Solid { shape: Shape::Part(Arc::new(part)), field: None, elements: Some(Arc::new(elements)) })
+}
+
 fn cannot(error: &dyn std::fmt::Display) -> Unmade {
     Unmade::new(error.to_string(), "change its dimensions or its mesh")
 }
@@ -80,7 +86,15 @@ fn cannot(error: &dyn std::fmt::Display) -> Unmade {
 fn make_part(spec: &PartSpec, source: &Source) -> Result<Solid, Unmade> {
     let design = match &spec.form {
         PartForm::Design(design) => design.clone(),
-        PartForm::Mesh { file, unit } => Design::Mesh(read_mesh(&beside(source, file), *unit)?),
+        PartForm::Mesh { file, unit } => {
+            let mesh = read_mesh(file, *unit, source)?;
+            let longest = mesh.aabb().size().amax();
+            if !(1e-4..=1.0).contains(&longest) {
+                let message = format!("the mesh is {:.4} mm long with `unit = \"{}\"`", longest * 1e3, unit.symbol());
+                return Err(Unmade::new(message, "parts have 0.1 mm to 1 m: is the unit right?"));
+            }
+            Design::Mesh(mesh)
+        }
     };
     let part = design.part(spec.facets).map_err(|error| cannot(&error))?;
     let from = design.source().map_err(|error| cannot(&error))?;
@@ -123,11 +137,11 @@ fn baked(bytes: &[u8], sources: &[SourceHash]) -> Result<Baked, FileError> {
     Err(last)
 }
 
-fn beside(source: &Source, file: &str) -> PathBuf {
+pub(super) fn beside(source: &Source, file: &str) -> PathBuf {
     Path::new(source.name()).parent().map_or_else(|| PathBuf::from(file), |directory| directory.join(file))
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, Unmade> {
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, Unmade> {
     let failed = |error: std::io::Error| {
         Unmade::new(
             format!("cannot read {}: {error}", path.display()),
@@ -144,8 +158,10 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Unmade> {
     Ok(bytes)
 }
 
-fn read_mesh(path: &Path, unit: LengthUnit) -> Result<TriMesh, Unmade> {
-    let bytes = read_file(path)?;
+/// A mesh of triangles from the file `file` beside the scene.
+pub(super) fn read_mesh(file: &str, unit: LengthUnit, source: &Source) -> Result<TriMesh, Unmade> {
+    let path = beside(source, file);
+    let bytes = read_file(&path)?;
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
     let mesh = match ending.as_ref().and_then(|ending| ending.to_str()) {
         Some("stl") => read_stl(&bytes, unit, Weld::Within(1e-6)),
@@ -160,38 +176,39 @@ fn read_mesh(path: &Path, unit: LengthUnit) -> Result<TriMesh, Unmade> {
         let message = format!("{} has {} triangles; at most {TRIANGLES_MAX}", path.display(), mesh.triangles().len());
         return Err(Unmade::new(message, "make the mesh coarser: each corner is looked at in every step"));
     }
-    let size = mesh.aabb();
-    let longest = (size.max - size.min).amax();
-    if !(1e-4..=1.0).contains(&longest) {
-        let message = format!("the mesh is {:.4} mm long with `unit = \"{}\"`", longest * 1e3, unit.symbol());
-        return Err(Unmade::new(message, "parts have 0.1 mm to 1 m: is the unit right?"));
-    }
     Ok(mesh)
 }
 
-/// A mesh of tetrahedra, each of ten nodes, from the file `file` beside the scene.
-pub(super) fn read_tets(file: &str, unit: LengthUnit, source: &Source) -> Result<TetMesh, String> {
+/// A sound mesh of tetrahedra from the file `file` beside the scene.
+pub(super) fn read_tet_file(file: &str, unit: LengthUnit, source: &Source) -> Result<TetMesh, Unmade> {
     let path = beside(source, file);
-    let bytes = read_file(&path).map_err(|unmade| unmade.message)?;
+    let bytes = read_file(&path)?;
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
     let mesh = match ending.as_ref().and_then(|ending| ending.to_str()) {
         Some("msh") => read_msh(&bytes, unit),
         Some("vtk") => read_vtk(&bytes, unit),
         Some("vtu") => read_vtu(&bytes, unit),
-        _ => return Err(format!("{} is neither .msh nor .vtk nor .vtu", path.display())),
+        _ => {
+            let message = format!("{} is neither .msh nor .vtk nor .vtu", path.display());
+            return Err(Unmade::new(message, "write the mesh in one of these formats"));
+        }
     };
-    let mesh = mesh.map_err(|error| format!("{}: {error}", path.display()))?.with_midsides();
+    let mesh = mesh.map_err(|error| Unmade::new(format!("{}: {error}", path.display()), "export the mesh again"))?;
     let report = mesh.check();
     if !report.is_sound() {
-        return Err(format!("{}: {:?}", path.display(), report.faults.first()));
+        let faults: Vec<String> = report.faults.iter().map(ToString::to_string).collect();
+        let message = format!("{}: {}", path.display(), faults.join("; "));
+        return Err(Unmade::new(message, "correct the mesh and export it again"));
     }
-    let (nodes, size) = (mesh.nodes().len(), mesh.aabb());
-    let longest = (size.max - size.min).amax();
+    Ok(mesh)
+}
+
+/// A mesh of tissue, with ten nodes for each tetrahedron, from the file `file` beside the scene.
+pub(super) fn read_tissue_mesh(file: &str, unit: LengthUnit, source: &Source) -> Result<TetMesh, String> {
+    let mesh = read_tet_file(file, unit, source).map_err(|unmade| unmade.message)?.with_midsides();
+    let (nodes, longest) = (mesh.nodes().len(), mesh.aabb().size().amax());
     if nodes > TISSUE_NODES_MAX {
-        return Err(format!(
-            "{} has {nodes} nodes, ten for each tetrahedron; at most {TISSUE_NODES_MAX}",
-            path.display()
-        ));
+        return Err(format!("{file} has {nodes} nodes, ten for each tetrahedron; at most {TISSUE_NODES_MAX}"));
     }
     if !(1e-3..=2.0).contains(&longest) {
         return Err(format!("the mesh is {:.4} mm long with `unit = \"{}\"`", longest * 1e3, unit.symbol()));

@@ -4,8 +4,8 @@
 //!
 //! ```text
 //!  bytes ──► parse: units, names, bounds ──► SceneSpec ──► build: against a device ──► Built
-//!     [read] [read_shape] [read_part] [read_tissue]                 [build] [make] [build_tool] [build_needle] [overlap]
-//!     [read_operator] [read_task] [read_turning]                    [build_turning]
+//!     [read] [read_shape] [read_part] [read_tissue] [read_soft]     [build] [make] [build_tool] [build_needle] [overlap]
+//!     [read_joint] [read_operator] [read_task] [read_turning]       [make_soft] [build_soft] [build_joint] [build_turning]
 //!  Built.task + what happens ──► TaskWatcher: which goals are met                     [task]
 //!  names of what is in the program itself                                             [shipped]
 //! ```
@@ -16,36 +16,47 @@
 //! its centre of mass, which is the same point for every shape but a bore.
 
 mod build;
+mod build_joint;
 mod build_needle;
+mod build_soft;
 mod build_tool;
 mod build_turning;
 mod make;
+mod make_soft;
 mod overlap;
 mod read;
+mod read_joint;
 mod read_operator;
 mod read_part;
 mod read_shape;
 mod read_snap;
+mod read_soft;
 mod read_task;
 mod read_tissue;
 mod read_turning;
 mod schema;
+mod schema_soft;
 mod schema_task;
 mod schema_tissue;
 mod shipped;
 mod spec;
+mod spec_soft;
 pub mod task;
 
 pub use build::{Built, SecondHand, build, build_for_two};
+pub use build_soft::SoftParts;
 pub use read::{load, parse};
 pub use schema::SCHEMA;
 pub use shipped::{
     OpenError, device_text, open, open_device, scene_text, shipped, shipped_device, shipped_device_names, shipped_names,
 };
 pub use spec::{
-    BodySpec, CouplingKind, CouplingSpec, HandSpec, LayerSpec, ModelChoice, NeedleSpec, OperatorSpec, PartForm,
-    PartKind, PartSpec, SafetySpec, SceneSpec, ShapeSpec, Source, SpannerSpec, TaskSpec, TissueForm, TissueSpec,
-    ToolSpec, TurningSpec, Weight,
+    BodySpec, CouplingKind, CouplingSpec, HandSpec, JointSpec, LayerSpec, ModelChoice, NeedleSpec, OperatorSpec,
+    PartForm, PartKind, PartSpec, SafetySpec, SceneSpec, ShapeSpec, Source, SpannerSpec, TaskSpec, TissueForm,
+    TissueSpec, ToolSpec, TurningSpec, Weight,
+};
+pub use spec_soft::{
+    ElasticSpec, GroupSpec, MaterialSpec, RegionSpec, Selection, SoftForm, SoftModelKind, SoftShapeSpec, SoftStepKind,
 };
 pub use task::{Condition, Goal, GoalState, Observation, TaskProgress, TaskWatcher, When};
 

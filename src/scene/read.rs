@@ -5,9 +5,10 @@
 //! Names follow MJCF and the device files where they have the same thing. Numbers have bounds that no sensible scene
 //! reaches and that a slip of a unit passes.
 
+use super::read_joint::read_joints;
 use super::read_operator::{Names, read_operator};
 use super::read_shape::{read_pose, read_shape};
-use super::read_snap::read_elastic;
+use super::read_soft::read_elastic;
 use super::read_task::read_task;
 use super::read_tissue::{read_needle, read_tissue};
 use super::read_turning::read_turning;
@@ -100,6 +101,7 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
     let operator = read_operator(&root.section("operator"), &names, &mut source);
     let second = root.table("second_hand").optional().map(|table| read_second(&table, &material_names, &body_names));
     let task = read_task(&root.section("task"), &body_names, &mut source);
+    let joints = read_joints(root, &body_names, &mut source);
     Some(SceneSpec {
         title: title?,
         description,
@@ -110,6 +112,7 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
         collision_thread,
         bodies: bodies.into_iter().map(|(_, body)| body).collect::<Option<_>>()?,
         materials,
+        joints: joints?,
         tool: tool?,
         needle,
         coupling: coupling?,
@@ -186,28 +189,33 @@ fn read_bodies(root: &Table<'_>, materials: &[&str], source: &mut Source) -> Vec
         source.mark(format!("body.{index}.pose"), table.span_of("pose"));
         let weight = if table.contains("density") { "density" } else { "mass" };
         source.mark(format!("body.{index}.weight"), table.span_of(weight));
-        for key in ["shape", "tissue", "layer"] {
+        for key in ["shape", "tissue", "layer", "elastic"] {
             source.mark(format!("body.{index}.{key}"), table.span_of(key));
         }
-        let body = read_body(&table, &name, materials);
+        let body = read_body(&table, (index, &name), materials, source);
         (name, body)
     };
     tables.into_iter().enumerate().map(read).collect()
 }
 
-fn read_body(table: &Table<'_>, name: &str, materials: &[&str]) -> Option<BodySpec> {
+fn read_body(
+    table: &Table<'_>,
+    (index, name): (usize, &str),
+    materials: &[&str],
+    source: &mut Source,
+) -> Option<BodySpec> {
     let shape = read_shape(table);
     let material = table.reference("material", "material", materials).required();
     let pose = read_pose(table, "pose");
     let fixed = table.boolean("fixed").or(false);
     let mass = table.quantity("mass", Dimension::Mass).at_least(MASS_KG.0).at_most(MASS_KG.1);
     let density = table.quantity("density", Dimension::Density).positive().at_most(DENSITY_MAX);
-    let is_socket = matches!(shape, Some(ShapeSpec::Socket { .. }));
-    let elastic = read_elastic(table, is_socket);
+    let deforms = matches!(shape, Some(ShapeSpec::Socket { .. } | ShapeSpec::Soft(_)));
+    let elastic = read_elastic(table, deforms, &format!("body.{index}"), source);
     let is_tissue = matches!(shape, Some(ShapeSpec::Tissue(_)));
     let tissue = read_tissue(table, is_tissue);
     let weight = match (fixed, table.contains("mass"), table.contains("density")) {
-        _ if is_socket => elastic.map(Weight::Elastic),
+        _ if deforms => elastic.as_ref().map(|_| Weight::Elastic),
         _ if is_tissue => tissue.as_ref().map(|_| Weight::Tissue),
         (true, ..) => {
             for (key, value) in [("mass", mass.optional()), ("density", density.optional())] {
@@ -228,7 +236,8 @@ fn read_body(table: &Table<'_>, name: &str, materials: &[&str]) -> Option<BodySp
     if !fixed && matches!(shape, Some(ShapeSpec::Plain(Shape::HalfSpace(_)))) {
         table.error("shape", "a half-space has no end and cannot move", "write fixed = true, or take a box");
     }
-    Some(BodySpec { name: name.to_owned(), shape: shape?, weight: weight?, material: material?, pose, tissue })
+    let name = name.to_owned();
+    Some(BodySpec { name, shape: shape?, weight: weight?, material: material?, pose, tissue, elastic })
 }
 
 fn read_tool(table: &Table<'_>, materials: &[&str], source: &mut Source) -> Option<ToolSpec> {
@@ -241,6 +250,13 @@ fn read_tool(table: &Table<'_>, materials: &[&str], source: &mut Source) -> Opti
     let pose = read_pose(table, "pose");
     if matches!(shape, Some(ShapeSpec::Socket { .. })) {
         table.error("shape", "a socket is held by its base, not by a hand", "take a plug, or another solid");
+    }
+    if matches!(shape, Some(ShapeSpec::Soft(_))) {
+        table.error(
+            "shape",
+            "a tool is rigid, but this shape deforms",
+            "take \"box\", \"sphere\" or another rigid solid",
+        );
     }
     if matches!(shape, Some(ShapeSpec::Tissue(_))) {
         table.error("shape", "tissue cannot be held by a hand", "take a cylinder, or another solid, and add [needle]");

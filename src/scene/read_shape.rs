@@ -4,6 +4,7 @@
 
 use super::read_part::{PART_KEYS, ask_for, read_part};
 use super::read_snap;
+use super::read_soft::{self, SoftKind};
 use super::read_tissue::{self, TissueKind};
 use super::spec::{PartKind, ShapeSpec};
 use crate::files::{Dimension, Field, Problem, Table};
@@ -29,9 +30,10 @@ enum Kind {
     Plug,
     Socket,
     Tissue(TissueKind),
+    Soft(SoftKind),
 }
 
-const KINDS: [(&str, Kind); 16] = [
+const KINDS: [(&str, Kind); 24] = [
     ("box", Kind::Box),
     ("sphere", Kind::Sphere),
     ("cylinder", Kind::Cylinder),
@@ -48,6 +50,14 @@ const KINDS: [(&str, Kind); 16] = [
     ("tissue-block", Kind::Tissue(TissueKind::Block)),
     ("tissue-organ", Kind::Tissue(TissueKind::Organ)),
     ("tissue-mesh", Kind::Tissue(TissueKind::Mesh)),
+    ("soft-box", Kind::Soft(SoftKind::Box)),
+    ("soft-cylinder", Kind::Soft(SoftKind::Cylinder)),
+    ("soft-sphere", Kind::Soft(SoftKind::Sphere)),
+    ("soft-shell", Kind::Soft(SoftKind::Shell)),
+    ("soft-tube", Kind::Soft(SoftKind::Tube)),
+    ("soft-torus", Kind::Soft(SoftKind::Torus)),
+    ("tet-mesh", Kind::Soft(SoftKind::Mesh)),
+    ("stuffed", Kind::Soft(SoftKind::Stuffed)),
 ];
 
 /// The shape under `shape`.
@@ -62,6 +72,7 @@ pub(super) fn read_shape(table: &Table<'_>) -> Option<ShapeSpec> {
         PART_KEYS.iter().for_each(|key| ask_for(&shape, key));
         read_snap::ask_for(&shape);
         read_tissue::ask_for(&shape);
+        read_soft::ask_for(&shape);
         return None;
     };
     let made = match kind {
@@ -80,6 +91,7 @@ pub(super) fn read_shape(table: &Table<'_>) -> Option<ShapeSpec> {
         Kind::Plug => return read_snap::read_plug(&shape),
         Kind::Socket => return read_snap::read_socket(&shape),
         Kind::Tissue(kind) => return read_tissue::read_form(&shape, kind),
+        Kind::Soft(kind) => return read_soft::read_form(&shape, kind),
         Kind::Part(kind) => return read_part(&shape, kind).map(ShapeSpec::Part),
     };
     match made.check() {

@@ -5,7 +5,7 @@
 use super::read_operator::read_name;
 use super::read_part::UNITS;
 use super::read_shape::{LENGTH_M, PLACE_MAX_M, length};
-use super::read_snap::POISSON_MAX;
+use super::read_soft::POISSON_MAX;
 use super::spec::{LayerSpec, NeedleSpec, ShapeSpec, Source, TissueForm, TissueSpec};
 use crate::fem::{BeamSpec, Material, Relaxation};
 use crate::files::{Dimension, Problem, Table};

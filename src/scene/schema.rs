@@ -4,10 +4,12 @@
 //! Thread: cold.
 
 use super::read::BODIES_MAX;
+use super::read_joint::JOINTS_MAX;
 use super::read_part::{FACETS, ROWS, THREAD};
-use super::read_snap::{POISSON_MAX, YOUNG_PA};
+use super::read_soft::{GROUPS_MAX, REGIONS_MAX};
 use super::read_tissue::{LAYERS_MAX, TAPER_MAX};
 use super::read_turning::{LEVER_MAX_M, RATE_MAX};
+use super::schema_soft::{ELASTIC, GROUP, JOINT, REGION};
 use super::schema_task::{OPERATOR, TASK, direction};
 use super::schema_tissue::{LAYER, NEEDLE, TISSUE};
 use crate::files::Dimension as D;
@@ -62,6 +64,7 @@ static ROOT: Keys = Keys {
         Key::new("material", Kind::Named(&MATERIAL, 64, "steel"), "", "Surfaces, by name").optional("there are none"),
         Key::new("body", Kind::Named(&BODY, BODIES_MAX, "box"), "", "What there is to touch, by name")
             .optional("there is nothing to touch"),
+        Key::new("joint", Kind::Tables(&JOINT, JOINTS_MAX), "", "What keeps bodies together").optional("nothing"),
         Key::table("tool", &TOOL, "What the hand holds in the scene"),
         Key::table("needle", &NEEDLE, "The needle whose hub the tool is").optional("the tool is no needle"),
         Key::table("coupling", &COUPLING, "How the tool hangs on the handle"),
@@ -150,7 +153,7 @@ static MATERIAL: Keys = Keys {
 
 static BODY: Keys = Keys {
     heading: "[body.NAME]",
-    about: "A rigid body, a socket that deforms, or tissue that needles go into. NAME as for materials.",
+    about: "A rigid body, one that deforms, or tissue that needles go into. NAME as for materials.",
     keys: &[
         Key::table("shape", &SHAPE, "Its shape"),
         Key::new("material", Kind::Reference("material"), "\"steel\"", "Its surface"),
@@ -161,7 +164,10 @@ static BODY: Keys = Keys {
             .positive()
             .at_most(30_000.0)
             .chosen(),
-        Key::table("elastic", &ELASTIC, "What a snap-socket is made of; it is held by its base").chosen(),
+        Key::table("elastic", &ELASTIC, "How a body deforms").chosen(),
+        Key::new("group", Kind::Tables(&GROUP, GROUPS_MAX), "", "Named parts of a body that deforms").chosen(),
+        Key::new("region", Kind::Tables(&REGION, REGIONS_MAX), "", "Parts of it that are made of another material")
+            .chosen(),
         Key::table("tissue", &TISSUE, "What holds tissue, and what there is in it").chosen(),
         Key::new("layer", Kind::Tables(&LAYER, LAYERS_MAX), "", "What tissue is made of").chosen(),
     ],
@@ -169,18 +175,37 @@ static BODY: Keys = Keys {
         Choice::needing(&["mass"]).unless(NOT_FREE),
         Choice::needing(&["density"]).unless(NOT_FREE),
         Choice::needing(&[]).when(&[("fixed", "true")]).unless(DEFORMS).allowing(&["mass", "density"]),
-        Choice::needing(&["elastic"]).when(SOCKET).refusing(&["fixed"]),
+        elastic(&[("shape.kind", "\"snap-socket\"")]),
+        elastic(&[("shape.kind", "\"soft-box\"")]),
+        elastic(&[("shape.kind", "\"soft-cylinder\"")]),
+        elastic(&[("shape.kind", "\"soft-sphere\"")]),
+        elastic(&[("shape.kind", "\"soft-shell\"")]),
+        elastic(&[("shape.kind", "\"soft-tube\"")]),
+        elastic(&[("shape.kind", "\"soft-torus\"")]),
+        elastic(&[("shape.kind", "\"tet-mesh\"")]),
+        elastic(&[("shape.kind", "\"stuffed\"")]),
         Choice::needing(&["tissue", "layer"]).when(&[("shape.kind", "\"tissue-block\"")]).refusing(&["fixed"]),
         Choice::needing(&["tissue", "layer"]).when(&[("shape.kind", "\"tissue-organ\"")]).refusing(&["fixed"]),
         Choice::needing(&["tissue", "layer"]).when(&[("shape.kind", "\"tissue-mesh\"")]).refusing(&["fixed"]),
     ],
 };
 
-/// A socket.
-const SOCKET: &[(&str, &str)] = &[("shape.kind", "\"snap-socket\"")];
+/// A body that deforms, but no tissue.
+const fn elastic(kind: &'static [(&'static str, &'static str)]) -> Choice {
+    Choice::needing(&["elastic"]).when(kind).allowing(&["group", "region"]).refusing(&["fixed"])
+}
+
 /// Bodies that deform.
 const DEFORMS: &[(&str, &str)] = &[
     ("shape.kind", "\"snap-socket\""),
+    ("shape.kind", "\"soft-box\""),
+    ("shape.kind", "\"soft-cylinder\""),
+    ("shape.kind", "\"soft-sphere\""),
+    ("shape.kind", "\"soft-shell\""),
+    ("shape.kind", "\"soft-tube\""),
+    ("shape.kind", "\"soft-torus\""),
+    ("shape.kind", "\"tet-mesh\""),
+    ("shape.kind", "\"stuffed\""),
     ("shape.kind", "\"tissue-block\""),
     ("shape.kind", "\"tissue-organ\""),
     ("shape.kind", "\"tissue-mesh\""),
@@ -190,6 +215,14 @@ const NOT_FREE: &[(&str, &str)] = &[
     ("fixed", "true"),
     ("shape.kind", "\"half-space\""),
     ("shape.kind", "\"snap-socket\""),
+    ("shape.kind", "\"soft-box\""),
+    ("shape.kind", "\"soft-cylinder\""),
+    ("shape.kind", "\"soft-sphere\""),
+    ("shape.kind", "\"soft-shell\""),
+    ("shape.kind", "\"soft-tube\""),
+    ("shape.kind", "\"soft-torus\""),
+    ("shape.kind", "\"tet-mesh\""),
+    ("shape.kind", "\"stuffed\""),
     ("shape.kind", "\"tissue-block\""),
     ("shape.kind", "\"tissue-organ\""),
     ("shape.kind", "\"tissue-mesh\""),
@@ -198,21 +231,18 @@ const NOT_FREE: &[(&str, &str)] = &[
 const NOT_HELD: &[(&str, &str)] = &[
     ("shape.kind", "\"half-space\""),
     ("shape.kind", "\"snap-socket\""),
+    ("shape.kind", "\"soft-box\""),
+    ("shape.kind", "\"soft-cylinder\""),
+    ("shape.kind", "\"soft-sphere\""),
+    ("shape.kind", "\"soft-shell\""),
+    ("shape.kind", "\"soft-tube\""),
+    ("shape.kind", "\"soft-torus\""),
+    ("shape.kind", "\"tet-mesh\""),
+    ("shape.kind", "\"stuffed\""),
     ("shape.kind", "\"tissue-block\""),
     ("shape.kind", "\"tissue-organ\""),
     ("shape.kind", "\"tissue-mesh\""),
 ];
-
-static ELASTIC: Keys = Keys {
-    heading: "elastic = { … }",
-    about: "A linear elastic, isotropic material.",
-    keys: &[
-        quantity("young", D::Pressure, "\"165 MPa\"", "Young's modulus").at_least(YOUNG_PA.0).at_most(YOUNG_PA.1),
-        quantity("poisson", D::Dimensionless, "0.35", "Poisson's ratio").not_negative().at_most(POISSON_MAX),
-        quantity("density", D::Density, "\"1050 kg/m^3\"", "Density").positive().at_most(30_000.0),
-    ],
-    choices: &[],
-};
 
 static TOOL: Keys = Keys {
     heading: "[tool]",
@@ -241,6 +271,8 @@ const fn length(name: &'static str, example: &'static str, about: &'static str) 
     quantity(name, D::Length, example, about).at_least(1e-6).at_most(10.0).chosen()
 }
 
+/// What every solid filled with tetrahedra may state.
+const SOFT: &[&str] = &["quadratic"];
 const PEG: &[&str] = &["chamfer", "facets", "rows", "model"];
 const BORE_BLOCK: &[&str] = &["chamfer", "floor", "facets", "rows", "model"];
 
@@ -253,7 +285,10 @@ static SHAPE: Keys = Keys {
             mouth at z = 0; a mesh has the frame of its file. A snap-socket stands on z = 0 and opens upwards; the snap-plug of \
             the same connector has its tip at z = 0. Tissue has its frame in the middle: a tissue-block is a block of layers, a \
             tissue-organ a rounded one that is thinner towards +x and flatter below, a tissue-mesh has the frame of its file; all \
-            are made of tetrahedra of ten nodes.",
+            are made of tetrahedra of ten nodes. The soft- shapes are filled with tetrahedra: a soft-box, soft-cylinder, soft-sphere, \
+            soft-shell (a hollow ball), soft-tube (a hollow cylinder) and soft-torus have their frame in the middle and their axis \
+            along z; a tet-mesh has tetrahedra from a file; stuffed fills a closed surface from a file. Both have the frame of \
+            their file.",
     keys: &[
         Key::new(
             "kind",
@@ -274,6 +309,14 @@ static SHAPE: Keys = Keys {
                 "tissue-block",
                 "tissue-organ",
                 "tissue-mesh",
+                "soft-box",
+                "soft-cylinder",
+                "soft-sphere",
+                "soft-shell",
+                "soft-tube",
+                "soft-torus",
+                "tet-mesh",
+                "stuffed",
             ]),
             "\"box\"",
             "Which solid; it decides the other keys",
@@ -287,7 +330,8 @@ static SHAPE: Keys = Keys {
         .at_least(1e-6)
         .at_most(10.0)
         .chosen(),
-        length("radius", "\"10 mm\"", "Radius of the solid or of the hole"),
+        length("radius", "\"10 mm\"", "Radius of the solid or of the hole, outer radius of a shell or tube; of a soft-torus, of the circle through \
+                the middle of its section"),
         length("diameter", "\"20 mm\"", "Twice the radius, in its place"),
         length("length", "\"50 mm\"", "Length of a cylinder, a bolt, a peg or the middle part of a capsule; height of a nut"),
         length("depth", "\"40 mm\"", "Depth of the hole"),
@@ -316,7 +360,16 @@ static SHAPE: Keys = Keys {
         length("across_flats", "\"75 mm\"", "Width of a nut over two opposite sides; 1.5625 diameters if left out"),
         length("outer", "\"80 mm\"", "Outer diameter of a bore-block"),
         length("floor", "\"10 mm\"", "Material below the hole of a bore-block; if left out, it goes through"),
-        length("cell", "\"20 mm\"", "Edge of the bricks that tissue is made of, each cut into tetrahedra; a layer has at least one"),
+        length("thickness", "\"4 mm\"", "Thickness of the wall of a shell or tube, or of the section of a soft-torus"),
+        length("cell", "\"20 mm\"", "Edge of the tetrahedra of a shape that deforms; of tissue, of the bricks that are cut into them: a layer has at least one"),
+        Key::new(
+            "quadratic",
+            Kind::Boolean,
+            "false",
+            "Tetrahedra have ten nodes, as when left out. With four a mesh has an eighth of the nodes and is too stiff: by 7 to 30 % at \
+             usual sizes, and most where the material is nearly incompressible",
+        )
+        .chosen(),
         quantity("taper", D::Dimensionless, "0.5", "By how much an organ is thinner at one end; if left out 0")
             .not_negative()
             .at_most(TAPER_MAX)
@@ -325,7 +378,7 @@ static SHAPE: Keys = Keys {
             "file",
             NOT_BLANK,
             "\"part.stl\"",
-            "Mesh, STL or OBJ, or of tetrahedra, MSH, VTK or VTU, for tissue; its path starts at the scene file",
+            "Mesh, STL or OBJ, or of tetrahedra, MSH, VTK or VTU, for a tet-mesh and a tissue-mesh; its path starts at the scene file",
         )
         .chosen(),
         Key::new("unit", Kind::Word(&["mm", "m", "in", "cm", "µm"]), "\"mm\"", "Unit of the numbers in it").chosen(),
@@ -405,6 +458,19 @@ static SHAPE: Keys = Keys {
         Choice::needing(&["size", "cell"]).when(&[("kind", "\"tissue-block\"")]),
         Choice::needing(&["size", "cell"]).when(&[("kind", "\"tissue-organ\"")]).allowing(&["taper"]),
         Choice::needing(&["file", "unit"]).when(&[("kind", "\"tissue-mesh\"")]),
+        Choice::needing(&["size", "cell"]).when(&[("kind", "\"soft-box\"")]).allowing(SOFT),
+        Choice::needing(&["radius", "length", "cell"]).when(&[("kind", "\"soft-cylinder\"")]).allowing(SOFT),
+        Choice::needing(&["diameter", "length", "cell"]).when(&[("kind", "\"soft-cylinder\"")]).allowing(SOFT),
+        Choice::needing(&["radius", "cell"]).when(&[("kind", "\"soft-sphere\"")]).allowing(SOFT),
+        Choice::needing(&["diameter", "cell"]).when(&[("kind", "\"soft-sphere\"")]).allowing(SOFT),
+        Choice::needing(&["radius", "thickness", "cell"]).when(&[("kind", "\"soft-shell\"")]).allowing(SOFT),
+        Choice::needing(&["diameter", "thickness", "cell"]).when(&[("kind", "\"soft-shell\"")]).allowing(SOFT),
+        Choice::needing(&["radius", "length", "thickness", "cell"]).when(&[("kind", "\"soft-tube\"")]).allowing(SOFT),
+        Choice::needing(&["diameter", "length", "thickness", "cell"]).when(&[("kind", "\"soft-tube\"")]).allowing(SOFT),
+        Choice::needing(&["radius", "thickness", "cell"]).when(&[("kind", "\"soft-torus\"")]).allowing(SOFT),
+        Choice::needing(&["diameter", "thickness", "cell"]).when(&[("kind", "\"soft-torus\"")]).allowing(SOFT),
+        Choice::needing(&["file", "unit"]).when(&[("kind", "\"tet-mesh\"")]).allowing(SOFT),
+        Choice::needing(&["file", "unit", "cell"]).when(&[("kind", "\"stuffed\"")]).allowing(SOFT),
     ],
 };
 

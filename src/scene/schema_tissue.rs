@@ -2,7 +2,7 @@
 //!
 //! Thread: cold.
 
-use super::read_snap::POISSON_MAX;
+use super::read_soft::POISSON_MAX;
 use super::read_tissue::{
     CURVATURE_MAX, DENSITY_MAX, FORBIDDEN_MAX, FRICTION_MAX, NEEDLE_M, NEEDLE_YOUNG_PA, NODES_MAX, OUTER_MAX_M,
     PERIOD_S, SHARE_MAX, SPACING_M, TIP_MAX_N, WAY_MAX_M, YIELD_MAX, YOUNG_PA,

@@ -2,10 +2,11 @@
 //!
 //! Thread: any (plain data).
 
+use super::spec_soft::{ElasticSpec, SoftShapeSpec};
 use super::task::Goal;
 use crate::bake::Design;
 use crate::device::operator::{Phase, Skill};
-use crate::fem::{self, BeamSpec, Relaxation};
+use crate::fem::{BeamSpec, Relaxation};
 use crate::files::{Problems, Report};
 use crate::geometry::Shape;
 use crate::geometry::mesh::LengthUnit;
@@ -13,7 +14,7 @@ use crate::geometry::parts::{Facets, ThreadSpec};
 use crate::geometry::snap::{Detail, SnapKind};
 use crate::haptic::Ratchet;
 use crate::math::{Mapping, Pose, Vec3};
-use crate::sim::{Breathing, Forbidden, Layer, Material, Target};
+use crate::sim::{Breathing, Forbidden, JointKind, Layer, Material, Target};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -132,6 +133,8 @@ pub enum ShapeSpec {
     },
     /// Tissue; its layers are those of the body.
     Tissue(TissueForm),
+    /// A solid that is filled with tetrahedra.
+    Soft(SoftShapeSpec),
 }
 
 /// Tissue as written.
@@ -212,8 +215,8 @@ pub enum Weight {
     Mass(f64),
     /// Density, kg/m³.
     Density(f64),
-    /// It is held and deforms.
-    Elastic(fem::Material),
+    /// It deforms; its elements have densities.
+    Elastic,
     /// It is held and deforms, and needles go into it; its layers have densities.
     Tissue,
 }
@@ -233,6 +236,25 @@ pub struct BodySpec {
     pub pose: Pose,
     /// What tissue is made of.
     pub tissue: Option<TissueSpec>,
+    /// How any other body deforms, where it does.
+    pub elastic: Option<ElasticSpec>,
+}
+
+/// `[[joint]]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointSpec {
+    /// Its name.
+    pub name: String,
+    /// Which motion it leaves.
+    pub kind: JointKind,
+    /// Indices of the two bodies; none for the world.
+    pub bodies: [Option<usize>; 2],
+    /// A point of it in the scene at the start, m.
+    pub anchor: Vec3,
+    /// Unit axis of a hinge or a slider in the scene at the start.
+    pub axis: Option<Vec3>,
+    /// How far the anchor gives way, m/N.
+    pub compliance_m_per_n: f64,
 }
 
 /// `[tool]`
@@ -381,6 +403,8 @@ pub struct SceneSpec {
     pub materials: Vec<Material>,
     /// Bodies, in the order of the file.
     pub bodies: Vec<BodySpec>,
+    /// Joints, in the order of the file.
+    pub joints: Vec<JointSpec>,
     /// The tool.
     pub tool: ToolSpec,
     /// The needle whose hub it is.

@@ -12,6 +12,7 @@ mod hertz;
 mod mesh_checks;
 mod mesh_files;
 mod patch;
+mod primitives;
 mod reduced;
 mod reference;
 mod slender;

@@ -27,7 +27,8 @@ impl Aabb {
     }
 
     /// Sides; zero for the empty box.
-    pub(in crate::geometry) fn size(&self) -> Vec3 {
+    #[must_use]
+    pub fn size(&self) -> Vec3 {
         (self.max - self.min).sup(&Vec3::zeros())
     }
 

@@ -7,11 +7,11 @@
 //! a lattice one or a piece of one from a short list, so that none is worse than the worst on that list, whatever the
 //! surface. Edges and corners of the surface that no lattice point meets are rounded off to the size of the lattice.
 //!
-//! Faces that are quadrilaterals after cutting are split from their corner with the least number: neighbours agree, and
-//! any three such splits of a prism fit together (Dompierre et al. 1999).
+//! Faces that are quadrilaterals after cutting are split from their corner with the least number, as [`split_prism`] does.
 
 use super::super::Surface;
 use super::super::mesh::MeshSurface;
+use super::prism::split_prism;
 use super::{TetMesh, TetMeshError};
 use crate::math::Vec3;
 use std::collections::HashMap;
@@ -289,20 +289,7 @@ impl Pieces<'_> {
 
     /// Two triangles, corner over corner.
     fn prism(&mut self, top: [u32; 3], bottom: [u32; 3]) {
-        let least = |t: &[u32; 3]| t.iter().copied().min();
-        let (top, bottom) = if least(&top) < least(&bottom) { (top, bottom) } else { (bottom, top) };
-        // Turned so that the least of all is the first of the top: both quadrilaterals beside it are split from there.
-        let turn = (0..3).min_by_key(|k| top[*k]).unwrap_or(0);
-        let at = |t: [u32; 3], k: usize| t[(turn + k) % 3];
-        let ([t0, t1, t2], [b0, b1, b2]) = ([0, 1, 2].map(|k| at(top, k)), [0, 1, 2].map(|k| at(bottom, k)));
-        if t1.min(b2) < t2.min(b1) {
-            self.add([t0, t1, t2, b2]);
-            self.add([t0, t1, b2, b1]);
-        } else {
-            self.add([t0, t1, t2, b1]);
-            self.add([t0, t2, b2, b1]);
-        }
-        self.add([t0, b1, b2, b0]);
+        split_prism(top, bottom).into_iter().for_each(|tet| self.add(tet));
     }
 
     fn finish(self) -> Result<TetMesh, TetMeshError> {

@@ -310,6 +310,12 @@ impl TetMesh {
         Ok(self)
     }
 
+    /// The mesh with more groups, whose members are known to be in it.
+    pub(super) fn with_groups(mut self, groups: Vec<Group>) -> Self {
+        self.groups.extend(groups);
+        self
+    }
+
     /// The mesh without the nodes that belong to no tetrahedron; groups forget them.
     #[must_use]
     pub fn without_loose_nodes(self) -> Self {

@@ -1,0 +1,506 @@
+//! Deformable bodies and joints in scene files: the data made of them, and the message for each kind of mistake.
+
+use super::*;
+use crate::files::Report;
+use crate::geometry::mesh::{LengthUnit, write_stl};
+use crate::geometry::tet::{BlockSpec, write_vtu};
+use crate::scene::make::make;
+use crate::scene::{Built, SceneSpec, build, open_device, parse};
+use crate::sim::JointKind;
+use std::path::{Path, PathBuf};
+
+/// A scene with these bodies and a ball far above them.
+fn text(bodies: &str) -> String {
+    format!(
+        "format = \"hapticd-scene/1\"\ntitle = \"Soft\"\n[material.gel]\nfriction = 0.5\n{bodies}\n[tool]\n\
+         shape = {{ kind = \"sphere\", radius = \"5 mm\" }}\nmass = \"50 g\"\nmaterial = \"gel\"\n\
+         pose = {{ xyz = [0, 0, \"190 mm\"] }}\n[coupling]\nstiffness = \"1000 N/m\"\ndamping = \"5 N*s/m\"\n\
+         [mapping]\npose = {{ xyz = [0, 0, \"170 mm\"] }}\n"
+    )
+}
+
+const JELLY: &str = "young = \"20 kPa\", poisson = 0.4, density = \"1000 kg/m^3\"";
+const BOX: &str = "kind = \"soft-box\", size = [\"40 mm\", \"40 mm\", \"40 mm\"], cell = \"10 mm\"";
+
+/// A body of this shape and `elastic`, and what follows it.
+fn body(shape: &str, elastic: &str, more: &str) -> String {
+    text(&format!("[body.jelly]\nmaterial = \"gel\"\nshape = {{ {shape} }}\nelastic = {{ {elastic} }}\n{more}\n"))
+}
+
+fn lines(report: &Report) -> Vec<String> {
+    report.findings().iter().map(|f| format!("{}:{} {} | {}", f.line, f.column, f.message, f.help)).collect()
+}
+
+fn spec(text: &str, name: &Path) -> SceneSpec {
+    parse(text.as_bytes(), &name.display().to_string()).unwrap_or_else(|report| unreachable!("{report}")).value
+}
+
+/// The scene built on a device, or the messages.
+fn built(text: &str, name: &Path) -> Result<Built, Vec<String>> {
+    let device = open_device("simulated-3dof").expect("it is valid").value;
+    let loaded = parse(text.as_bytes(), &name.display().to_string()).map_err(|report| lines(&report))?;
+    build(&loaded.value, &device).map_err(|report| lines(&report))
+}
+
+/// The first body of a scene as plain data.
+fn parts_in(text: &str, name: &Path) -> SoftParts {
+    let spec = spec(text, name);
+    let body = &spec.bodies[0];
+    let solid = make(&body.shape, None, &spec.source).unwrap_or_else(|unmade| unreachable!("{}", unmade.message));
+    let is_socket = matches!(body.shape, ShapeSpec::Socket { .. });
+    let (elastic, mesh) = (body.elastic.as_ref().expect("it deforms"), solid.elements.expect("it has elements"));
+    parts_of(elastic, &mesh, is_socket, "body.0", &spec.source).unwrap_or_else(|(_, e)| unreachable!("{}", e.message))
+}
+
+fn parts(text: &str) -> SoftParts {
+    parts_in(text, Path::new("x"))
+}
+
+/// Checks that the first message of each scene begins and goes on as stated.
+fn check_mistakes(cases: &[(&str, String, &str, &str)]) {
+    for (what, text, message, help) in cases {
+        let said = built(text, Path::new("x")).err().unwrap_or_default();
+        let fits = said.iter().any(|line| line.contains(message) && line.contains(help));
+        assert!(fits, "{what}: {message} | {help}\n{said:#?}");
+        // Located: not at the beginning of the file.
+        assert!(said.iter().all(|line| !line.starts_with("1:1 ")), "{what}: {said:#?}");
+    }
+}
+
+/// A directory of this test's own, removed when it is dropped.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hapticd-soft-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory");
+        Self(path)
+    }
+
+    fn scene(&self) -> PathBuf {
+        self.0.join("scene.toml")
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.0.join(name), bytes).expect("it can be written");
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Whatever is left over does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_free_box_is_corotational_with_ten_nodes_for_each_element() {
+    let parts = parts(&body(BOX, JELLY, ""));
+    assert_eq!((parts.model, parts.step), (SoftModelKind::Corotational, SoftStepKind::Auto));
+    assert!(parts.held.is_empty() && parts.reduced.is_none() && parts.touching.is_none() && !parts.self_contact);
+    assert!(parts.mesh.is_quadratic());
+    // The grid of halves without the middle of each brick.
+    assert_eq!(parts.mesh.nodes().len(), 9 * 9 * 9 - 4 * 4 * 4);
+    assert_eq!(parts.materials.len(), 5 * 64);
+    let bounds = parts.mesh.aabb();
+    assert!((bounds.min + Vec3::repeat(0.02)).norm() < 1e-12 && (bounds.max - Vec3::repeat(0.02)).norm() < 1e-12);
+    assert!(parts.materials.iter().all(|m| *m == Material { young_pa: 20e3, poisson: 0.4, density: 1000.0 }));
+    let four = format!("{BOX}, quadratic = false");
+    assert_eq!(super::tests::parts(&body(&four, JELLY, "")).mesh.nodes().len(), 125);
+}
+
+#[test]
+fn sides_and_named_groups_hold_nodes_and_regions_have_their_own_material() {
+    let elastic = format!(
+        "{JELLY}, held = [\"bottom\", \"grip\"], step = \"static\", self_contact = true, \
+         damping = {{ mass = \"2 1/s\", stiffness = \"1 ms\" }}"
+    );
+    let more = "[[body.jelly.group]]\nname = \"grip\"\nbox = { from = [\"-20 mm\", \"-20 mm\", \"19 mm\"], to = [\"-19 mm\", \"20 mm\", \"21 mm\"] }\n\
+                [[body.jelly.region]]\nsphere = { center = [0, 0, 0], radius = \"12 mm\" }\nyoung = \"200 kPa\"\n\
+                [[body.jelly.region]]\nabove = { axis = [0, 0, 2], offset = \"10 mm\" }\npoisson = 0.1\n\
+                [[body.jelly.region]]\ngroup = \"grip\"\ndensity = \"2000 kg/m^3\"\n";
+    let text =
+        body(BOX, &elastic, &more.replace("[[body.jelly.region]]\ngroup = \"grip\"\ndensity = \"2000 kg/m^3\"\n", ""));
+    let parts = parts(&text);
+    assert!((parts.damping.mass_per_s - 2.0).abs() < 1e-15 && (parts.damping.stiffness_s - 1e-3).abs() < 1e-18);
+    assert!(parts.self_contact && parts.step == SoftStepKind::Static);
+    let node = |n: u32| parts.mesh.nodes()[n as usize];
+    let wanted = |p: Vec3| p.z < -0.02 + 1e-9 || p.z > 0.019 && p.x < -0.019;
+    assert!(parts.held.iter().all(|n| wanted(node(*n))));
+    let count = (0..parts.mesh.nodes().len() as u32).filter(|n| wanted(node(*n))).count();
+    assert_eq!((parts.held.len(), count), (count, 81 + 9));
+    for (tet, material) in parts.materials.iter().enumerate() {
+        let centre = 0.25 * parts.mesh.corners(tet).iter().sum::<Vec3>();
+        let young = if centre.norm() < 0.012 { 200e3 } else { 20e3 };
+        // The later region is on top of the first.
+        let expected = if centre.z > 0.01 { (20e3, 0.1) } else { (young, 0.4) };
+        assert_eq!((material.young_pa, material.poisson), expected, "{centre:?}");
+    }
+    // A flat group has no element of its own.
+    check_mistakes(&[(
+        "flat group",
+        body(BOX, &elastic, more),
+        "this region selects no element",
+        "the body reaches from",
+    )]);
+}
+
+#[test]
+fn every_shape_becomes_a_mesh_of_its_volume_with_six_sides() {
+    use std::f64::consts::PI;
+    let cases = [
+        (BOX.to_owned(), 6.4e-5),
+        ("kind = \"soft-cylinder\", radius = \"20 mm\", length = \"30 mm\", cell = \"6 mm\"".into(), PI * 4e-4 * 0.03),
+        ("kind = \"soft-sphere\", diameter = \"40 mm\", cell = \"6 mm\"".into(), 4.0 / 3.0 * PI * 8e-6),
+        (
+            "kind = \"soft-shell\", radius = \"20 mm\", thickness = \"5 mm\", cell = \"5 mm\"".into(),
+            4.0 / 3.0 * PI * (8e-6 - 3.375e-6),
+        ),
+        (
+            "kind = \"soft-tube\", radius = \"20 mm\", length = \"30 mm\", thickness = \"5 mm\", cell = \"5 mm\""
+                .into(),
+            PI * (4e-4 - 2.25e-4) * 0.03,
+        ),
+        (
+            "kind = \"soft-torus\", radius = \"30 mm\", thickness = \"20 mm\", cell = \"5 mm\"".into(),
+            2.0 * PI * PI * 0.03 * 1e-4,
+        ),
+    ];
+    for (shape, volume) in cases {
+        let parts = parts(&body(&shape, JELLY, ""));
+        assert!((parts.mesh.volume() / volume - 1.0).abs() < 0.06, "{shape}: {}", parts.mesh.volume() / volume);
+        for side in ["bottom", "top", "left", "right", "back", "front"] {
+            assert!(parts.mesh.group(side).is_some(), "{shape}: {side}");
+        }
+        let built = built(&body(&shape, JELLY, ""), Path::new("x")).expect("a free body");
+        assert!(matches!(&built.sim.bodies[0].motion, Motion::Corotational(model) if model.is_free), "{shape}");
+        assert!(built.warnings.is_empty(), "{}", built.warnings);
+    }
+}
+
+#[test]
+fn each_kind_of_mistake_in_a_soft_body_is_located_and_says_what_to_do() {
+    let with = |more: &str| body(BOX, &format!("{JELLY}, {more}"), "");
+    let shaped = |shape: &str| body(shape, JELLY, "");
+    let region = |region: &str| body(BOX, JELLY, &format!("[[body.jelly.region]]\n{region}\n"));
+    check_mistakes(&[
+        ("unheld linear", with("model = \"linear\""), "nothing holds this linear body", "held = [\"bottom\"]"),
+        (
+            "unheld static",
+            with("step = \"static\""),
+            "step = \"static\" needs a body that is held",
+            "step = \"implicit\"",
+        ),
+        (
+            "implicit linear",
+            with("model = \"linear\", held = [\"bottom\"], step = \"implicit\""),
+            "implicit Euler",
+            "step = \"pmi\"",
+        ),
+        ("pmi corotational", with("step = \"pmi\""), "is for linear bodies", "model = \"linear\""),
+        (
+            "nothing reduced",
+            with("model = \"linear\", held = [\"bottom\"], step = \"reduced\""),
+            "needs a reduced model",
+            "hapticd bake reduce",
+        ),
+        (
+            "linear self-contact",
+            with("model = \"linear\", held = [\"bottom\"], self_contact = true"),
+            "moves too little to touch itself",
+            "model = \"corotational\"",
+        ),
+        (
+            "reduced corotational",
+            with("reduced = \"a.reduced\""),
+            "a corotational body has no reduced model",
+            "remove `reduced`",
+        ),
+        (
+            "reduced unused",
+            with("model = \"linear\", held = [\"bottom\"], step = \"pmi\", reduced = \"a\""),
+            "does not use the reduced model",
+            "step = \"reduced\"",
+        ),
+        (
+            "no such file",
+            with("model = \"linear\", held = [\"bottom\"], reduced = \"a.reduced\""),
+            "cannot read a.reduced",
+            "it starts at the scene file",
+        ),
+        ("unknown group", with("held = [\"botom\"]"), "no group is called `botom`", "`bottom`, `top`"),
+        ("incompressible", with("held = [\"bottom\"]").replace("0.4", "0.5"), "`poisson` must be at most 0.49", "0.49"),
+        (
+            "weightless",
+            with("held = [\"bottom\"]").replace("1000 kg/m^3", "0 kg/m^3"),
+            "`density` must be more than zero",
+            "",
+        ),
+        (
+            "too fine",
+            shaped(&BOX.replace("10 mm", "1 mm")),
+            "some 457842 nodes; at most 10000",
+            "`cell` of some 3.76 mm or more",
+        ),
+        (
+            "cell too large",
+            shaped(&BOX.replace("10 mm", "50 mm")),
+            "`cell` is 50.000 mm, larger than the body",
+            "20.000 mm or less",
+        ),
+        (
+            "no room inside",
+            shaped("kind = \"soft-shell\", radius = \"20 mm\", thickness = \"20 mm\", cell = \"5 mm\""),
+            "leaves no room inside",
+            "change its dimensions",
+        ),
+        (
+            "empty region",
+            region("sphere = { center = [0, 0, \"90 mm\"], radius = \"9 mm\" }\nyoung = \"1 MPa\""),
+            "this region selects no element",
+            "from (-20.000, -20.000, -20.000) to (20.000, 20.000, 20.000) mm",
+        ),
+        ("unknown part", region("group = \"lump\"\nyoung = \"1 MPa\""), "no group is called `lump`", "take one of"),
+        (
+            "two places",
+            region("group = \"top\"\nsphere = { center = [0, 0, 0], radius = \"9 mm\" }"),
+            "the place of the region is given twice",
+            "write one of",
+        ),
+        (
+            "elements without material",
+            body(
+                BOX,
+                "damping = { mass = \"1 1/s\" }",
+                &format!(
+                    "[[body.jelly.region]]\nabove = {{ axis = [0, 0, 1], offset = 0 }}\n{}\n",
+                    JELLY.replace(", ", "\n")
+                ),
+            ),
+            "160 of 320 elements have no material, the first at (",
+            "state `young`, `poisson` and `density` in `elastic`",
+        ),
+        (
+            "region without material",
+            body(
+                BOX,
+                "young = \"20 kPa\"",
+                "[[body.jelly.region]]\nabove = { axis = [0, 0, 1], offset = 0 }\nyoung = \"1 MPa\"\n",
+            ),
+            "this region has no material",
+            "state all three here, or in `elastic`",
+        ),
+        (
+            "group without nodes",
+            body(
+                BOX,
+                JELLY,
+                "[[body.jelly.group]]\nname = \"grip\"\nabove = { axis = [0, 0, 1], offset = \"30 mm\" }\n",
+            ),
+            "the group `grip` has no node",
+            "the body reaches from",
+        ),
+        (
+            "group twice",
+            body(
+                BOX,
+                JELLY,
+                "[[body.jelly.group]]\nname = \"top\"\nabove = { axis = [0, 0, 1], offset = \"10 mm\" }\n",
+            ),
+            "there is a group `top` already",
+            "another name",
+        ),
+        (
+            "all held",
+            body(
+                BOX,
+                &format!("{JELLY}, held = [\"all\"]"),
+                "[[body.jelly.group]]\nname = \"all\"\nabove = { axis = [0, 0, 1], offset = \"-1 m\" }\n",
+            ),
+            "all nodes are held",
+            "hold fewer groups",
+        ),
+        (
+            "mass",
+            body(BOX, JELLY, "mass = \"1 kg\"")
+                .replace("mass = \"1 kg\"", "")
+                .replace("[body.jelly]\n", "[body.jelly]\nmass = \"1 kg\"\n"),
+            "`mass` has no meaning",
+            "`density` in `elastic`",
+        ),
+        (
+            "rigid with elastic",
+            body("kind = \"sphere\", radius = \"5 mm\"", JELLY, ""),
+            "`elastic` is for shapes that deform",
+            "soft-box",
+        ),
+    ]);
+    let missing = text(&format!("[body.jelly]\nmaterial = \"gel\"\nshape = {{ {BOX} }}\n"));
+    let held_tool = text("").replace("kind = \"sphere\", radius = \"5 mm\"", BOX);
+    check_mistakes(&[
+        ("no elastic", missing, "the shape deforms, but `elastic` is missing", "write elastic = {"),
+        ("soft tool", held_tool, "a tool is rigid, but this shape deforms", "another rigid solid"),
+    ]);
+}
+
+#[test]
+fn meshes_from_files_are_checked_for_unit_and_soundness() {
+    let place = Place::new("files");
+    let mesh = BlockSpec::beam(0.04, 0.02, 2).mesh().expect("a beam");
+    place.write("beam.vtu", write_vtu(&mesh, LengthUnit::Millimetre, false).as_bytes());
+    let text = |shape: &str, elastic: &str| body(shape, elastic, "");
+    let file = "kind = \"tet-mesh\", file = \"beam.vtu\"";
+    let parts =
+        parts_in(&text(&format!("{file}, unit = \"mm\""), &format!("{JELLY}, held = [\"x0\"]")), &place.scene());
+    assert!((parts.mesh.volume() - 1.6e-5).abs() < 1e-15 && parts.held.len() == 25, "{}", parts.held.len());
+    let said = |text: String| built(&text, &place.scene()).err().unwrap_or_default().join("\n");
+    let wrong = said(text(&format!("{file}, unit = \"m\""), JELLY));
+    assert!(
+        wrong.contains("beam.vtu is 40.000000 m long: `unit = \"m\"` | bodies have 0.1 mm to 10 m: is `unit` \"mm\"?"),
+        "{wrong}"
+    );
+    let wrong = said(text(&format!("{file}, unit = \"µm\""), JELLY));
+    assert!(wrong.contains("is `unit` \"mm\"?"), "{wrong}");
+
+    let mut tets = mesh.tets().to_vec();
+    tets[3].swap(0, 1);
+    let inverted = TetMesh::new(mesh.nodes().to_vec(), tets).expect("valid indices");
+    place.write("inverted.vtu", write_vtu(&inverted, LengthUnit::Millimetre, false).as_bytes());
+    let wrong = said(text("kind = \"tet-mesh\", file = \"inverted.vtu\", unit = \"mm\"", JELLY));
+    assert!(wrong.contains("tetrahedra inside out: 1, the first is 3 at"), "{wrong}");
+    assert!(wrong.starts_with("7:9 ") && wrong.contains("correct the mesh and export it again"), "{wrong}");
+
+    let (skin, _) = mesh.skin().mesh(&mesh).expect("a surface");
+    place.write("beam.stl", &write_stl(&skin, LengthUnit::Millimetre));
+    let stuffed = "kind = \"stuffed\", file = \"beam.stl\", unit = \"mm\", cell = \"5 mm\"";
+    let parts = parts_in(&text(stuffed, &format!("{JELLY}, held = [\"back\"]")), &place.scene());
+    assert!((parts.mesh.volume() / 1.6e-5 - 1.0).abs() < 0.1 && parts.held.len() > 8);
+    let wrong = said(text(&stuffed.replace("5 mm", "30 mm"), JELLY));
+    assert!(wrong.contains("larger than the body"), "{wrong}");
+    let wrong = said(text(&stuffed.replace("\"mm\"", "\"m\""), JELLY));
+    assert!(wrong.contains("is `unit` \"mm\"?"), "{wrong}");
+    let wrong = said(text("kind = \"tet-mesh\", file = \"beam.stl\", unit = \"mm\"", JELLY));
+    assert!(wrong.contains("is neither .msh nor .vtk nor .vtu"), "{wrong}");
+}
+
+/// Two bodies, the second at `xyz`.
+fn two(first: &str, second: &str, xyz: &str) -> Vec<String> {
+    let text = text(&format!(
+        "[body.first]\nmaterial = \"gel\"\n{first}\n[body.second]\nmaterial = \"gel\"\n{second}\npose = {{ xyz = {xyz} }}\n"
+    ));
+    let said = built(&text, Path::new("x")).err().unwrap_or_default();
+    said.into_iter().filter(|line| line.contains("inside each other")).collect()
+}
+
+#[test]
+fn soft_bodies_must_not_start_inside_rigid_or_soft_ones() {
+    let soft = |size: &str| {
+        format!("shape = {{ kind = \"soft-box\", size = {size}, cell = \"10 mm\" }}\nelastic = {{ {JELLY} }}")
+    };
+    let cube = soft("[\"40 mm\", \"40 mm\", \"40 mm\"]");
+    let table = "fixed = true\nshape = { kind = \"box\", size = [\"200 mm\", \"200 mm\", \"20 mm\"] }";
+    // On the table, and 1 mm inside of it.
+    assert_eq!(two(table, &cube, "[0, 0, \"30 mm\"]"), [""; 0]);
+    let said = two(table, &cube, "[0, 0, \"29 mm\"]");
+    assert!(
+        said.len() == 1 && said[0].contains("start 1.000 mm inside each other | move one of them by 1.000 mm"),
+        "{said:?}"
+    );
+    // Beside each other, and a corner inside.
+    assert_eq!(two(&cube, &cube, "[\"40 mm\", 0, 0]"), [""; 0]);
+    assert_eq!(two(&cube, &cube, "[\"38 mm\", \"38 mm\", \"38 mm\"]").len(), 1);
+    // Two bars that cross by 0.95 mm, without a node of one inside the other.
+    let bar = |size: &str| soft(size).replace("10 mm", "9.9 mm");
+    let (along, across) = (bar("[\"100 mm\", \"10 mm\", \"10 mm\"]"), bar("[\"10 mm\", \"100 mm\", \"10 mm\"]"));
+    let said = two(&along, &across, "[\"5 mm\", \"5 mm\", \"8.95 mm\"]");
+    assert!(said.len() == 1 && said[0].contains("start 0.950 mm inside each other"), "{said:?}");
+    assert_eq!(two(&along, &across, "[\"5 mm\", \"5 mm\", \"9.95 mm\"]"), [""; 0]);
+}
+
+#[test]
+fn a_snap_socket_is_a_soft_body_that_its_base_holds() {
+    let socket = "kind = \"snap-socket\", connector = \"two-prong\"";
+    let parts = parts(&body(socket, JELLY, ""));
+    assert_eq!((parts.model, parts.step), (SoftModelKind::Linear, SoftStepKind::Auto));
+    let group = |name: &str| parts.mesh.group_nodes(parts.mesh.group(name).expect("a group"));
+    assert_eq!(parts.held, group(HELD));
+    assert_eq!(parts.touching, Some(group(TOUCHING)));
+}
+
+#[test]
+fn model_and_step_choose_the_motion() {
+    let socket = "kind = \"snap-socket\", connector = \"two-prong\"";
+    let motion = |shape: &str, elastic: &str| match motion_of(
+        &super::tests::parts(&body(shape, &format!("{JELLY}, {elastic}"), "")),
+        &Vec3::zeros(),
+    ) {
+        Ok(Motion::Elastic(model)) => format!("{:?} {}", model.stepping, model.answer.nodes().len()),
+        Ok(Motion::Corotational(model)) => format!("{:?} {} {}", model.steps, model.is_free, model.self_contact),
+        other => format!("{other:?}"),
+    };
+    let touching = super::tests::parts(&body(socket, JELLY, "")).touching.expect("a socket").len();
+    assert_eq!(motion(socket, "held = [\"held\"]"), format!("Static {touching}"));
+    assert_eq!(motion(socket, "step = \"pmi\""), format!("Passive {touching}"));
+    // All of the surface of the grid of halves, but for its bottom.
+    let surface = 9 * 9 * 9 - 7 * 7 * 7 - 9 * 9;
+    let linear = "held = [\"bottom\"], model = \"linear\"";
+    assert_eq!(motion(BOX, &format!("{linear}, step = \"static\"")), format!("Static {surface}"));
+    assert_eq!(motion(BOX, &format!("{linear}, step = \"pmi\"")), format!("Passive {surface}"));
+    assert_eq!(motion(BOX, "held = [\"bottom\"], step = \"static\", self_contact = true"), "QuasiStatic false true");
+    assert_eq!(motion(BOX, "step = \"implicit\""), "Implicit true false");
+    assert!(motion(BOX, "step = \"auto\"").starts_with("Auto(RegimeSpec"));
+    let fine = BOX.replace("10 mm", "5 mm");
+    check_mistakes(&[(
+        "too many to touch",
+        body(&fine, &format!("{JELLY}, {linear}"), ""),
+        "nodes of this linear body can touch; at most 1000",
+        "model = \"corotational\"",
+    )]);
+}
+
+/// Two boxes and what is said of a joint.
+fn jointed(joint: &str) -> Vec<String> {
+    let bodies = "[body.lid]\nmass = \"100 g\"\nmaterial = \"gel\"\nshape = { kind = \"box\", size = [\"40 mm\", \"40 mm\", \"10 mm\"] }\n\
+                  [body.base]\nfixed = true\nmaterial = \"gel\"\nshape = { kind = \"box\", size = [\"40 mm\", \"40 mm\", \"10 mm\"] }\n\
+                  pose = { xyz = [0, 0, \"-50 mm\"] }\n";
+    built(&text(&format!("{bodies}[[joint]]\nname = \"hinge\"\nanchor = [0, 0, 0]\n{joint}\n")), Path::new("x"))
+        .err()
+        .unwrap_or_default()
+}
+
+#[test]
+fn joints_are_read_and_each_kind_of_mistake_is_located() {
+    let text = text(
+        "[body.lid]\nmass = \"100 g\"\nmaterial = \"gel\"\nshape = { kind = \"sphere\", radius = \"9 mm\" }\n\
+         [[joint]]\nname = \"pin\"\nkind = \"hinge\"\na = \"lid\"\nb = \"world\"\nanchor = [\"10 mm\", 0, 0]\naxis = [0, 2, 0]\n\
+         compliance = \"1 mm/N\"\n",
+    );
+    let spec = spec(&text, Path::new("x"));
+    let built = super::tests::built(&text, Path::new("x")).expect("a lid on a pin");
+    let model = &built.sim.joints[0];
+    assert_eq!((model.kind, model.bodies), (JointKind::Hinge, [Some(0), None]));
+    assert!((model.frame.rotation * Vec3::z() - Vec3::y()).norm() < 1e-12);
+    let joint = &spec.joints[0];
+    assert_eq!((joint.kind, joint.bodies, joint.axis), (JointKind::Hinge, [Some(0), None], Some(Vec3::y())));
+    assert!(
+        (joint.anchor - Vec3::new(0.01, 0.0, 0.0)).norm() < 1e-15 && (joint.compliance_m_per_n - 1e-3).abs() < 1e-18
+    );
+    let cases = [
+        ("kind = \"ball\"\na = \"lid\"\nb = \"lid\"", "connects `lid` with itself", "name another body"),
+        ("kind = \"ball\"\na = \"base\"\nb = \"world\"", "neither of them moves", "name a body that moves"),
+        ("kind = \"ball\"\na = \"lod\"\nb = \"world\"", "no body is called `lod`", "did you mean `lid`"),
+        ("kind = \"ball\"\na = \"lid\"\nb = \"wurld\"", "no body is called `wurld`", "did you mean `world`"),
+        (
+            "kind = \"hinge\"\na = \"lid\"\nb = \"world\"\naxis = [0, 0, 0]",
+            "`axis` needs three numbers that are not all zero",
+            "",
+        ),
+        ("kind = \"hinge\"\na = \"lid\"\nb = \"world\"", "`axis` is missing", "add `axis`"),
+        ("kind = \"ball\"\na = \"lid\"\nb = \"world\"\naxis = [0, 0, 1]", "unknown key `axis`", ""),
+    ];
+    for (joint, message, help) in cases {
+        let said = jointed(joint);
+        assert!(said.iter().any(|line| line.contains(message) && line.contains(help)), "{joint}: {said:#?}");
+        assert!(said.iter().all(|line| !line.starts_with("1:1 ")), "{joint}: {said:#?}");
+    }
+}
