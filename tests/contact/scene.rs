@@ -120,7 +120,7 @@ impl Scene {
             field: None,
             pose_body_shape: Pose::identity(),
             motion: thing.mass.map_or(Motion::Fixed, |(mass, inertia)| {
-                Motion::Free(RigidInertia::new(mass, inertia).expect("the test's inertia is sound"))
+                Motion::Rigid(RigidInertia::new(mass, inertia).expect("the test's inertia is sound"))
             }),
             material: index,
             start: thing.pose,
@@ -138,6 +138,7 @@ impl Scene {
                 start: away,
             }],
             needle: None,
+            joints: Vec::new(),
             materials,
             gravity,
             rate_hz,
@@ -150,7 +151,7 @@ impl Scene {
         };
         let mut data = SimData::new(&model).expect("the test's shapes are sound");
         for (body, thing) in data.bodies.iter_mut().zip(things) {
-            if let Some(body) = body {
+            if let Some(body) = body.rigid_mut() {
                 body.place(thing.pose, thing.twist);
             }
         }
@@ -168,7 +169,7 @@ impl Scene {
     }
 
     pub(crate) fn body(&self, index: usize) -> &RigidBody {
-        self.data.bodies[index].as_ref().expect("the test asks for a body that moves")
+        self.data.bodies[index].rigid().expect("the test asks for a body that moves")
     }
 
     pub(crate) fn position(&self, index: usize) -> Vec3 {

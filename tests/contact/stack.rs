@@ -100,13 +100,14 @@ fn cubes_and_cylinders_by_turns_stand_still() {
 #[test]
 fn meshes_of_cubes_and_cubes_by_turns_stand_still() {
     let mesh = |pose| Thing::mesh_cuboid(MASS, Vec3::repeat(EDGE), pose);
-    for rate_hz in RATES {
+    // Mesh on the floor, mesh on mesh, cube on mesh, mesh on cube; at the highest rate the first two, which take time enough.
+    let kinds = [true, true, false, true];
+    for (rate_hz, count) in [(60.0, 4), (250.0, 4), (1000.0, 2)] {
         let mut things = vec![Thing::plane(0.0)];
-        // Mesh on the floor, mesh on mesh, cube on mesh, mesh on cube.
-        for (k, is_mesh) in [true, true, false, true].into_iter().enumerate() {
+        for (k, is_mesh) in kinds.into_iter().take(count).enumerate() {
             things.push(if is_mesh { mesh(level(k, EDGE)) } else { cube(level(k, EDGE)) });
         }
-        assert_stands(Scene::new(rate_hz, &things), 4, rate_hz);
+        assert_stands(Scene::new(rate_hz, &things), count, rate_hz);
     }
 }
 

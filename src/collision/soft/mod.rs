@@ -8,26 +8,31 @@
 //!                     │
 //!     ┌───────────────┼───────────────────────────┐
 //!     ▼               ▼                           ▼
-//!  rigid shape     soft surface                itself                                 [finder]
-//!  nodes and edges  nodes against triangles, both ways; edges against edges           [rigid], [pairs]
-//!  against the      ▲ one point against one surface                                   [probe]
-//!  distance         │ crossings within the step                                       [sweep]
+//!  rigid shape      soft surface                itself                                [finder]
+//!  nodes and edges  nodes against triangles, both ways; edges against edges           [pairs], [edges]
+//!  against the          one point against one surface                                 [probe]
+//!  distance; points     crossings within the step                                     [sweep]
+//!  of the shape                                                                       [rigid], [tool]
 //!     └───────────────┬───────────────────────────┘
 //!                     ▼
-//!                 reduction: patches or k-means                                       [reduce]
+//!                 reduction: patches or k-means                                       [reduce], [kmeans]
 //! ```
 //!
 //! A contact is an inequality, `normal · (p_on − p_partner) ≥ 0`, not a force. Contacts that are not touching yet are listed up to
 //! the margin.
 
+mod edges;
 mod finder;
 mod foot;
+mod kmeans;
 mod pairs;
 mod place;
 mod probe;
+mod reduce;
 mod rigid;
 mod surface;
 mod sweep;
+mod tool;
 mod tree;
 
 pub use finder::SoftFinder;

@@ -23,6 +23,41 @@ pub(super) struct Pairs {
     /// Edges of both.
     pub(super) edges: Vec<u64>,
     stack: Vec<(u32, u32)>,
+    /// Normals below every cell of the tree, for self-contact.
+    cones: Vec<Cone>,
+}
+
+/// Angle between normals, radians, below which two parts of one surface cannot touch: 90°. Parts that touch face each other.
+const FACE_TO_FACE: f64 = std::f64::consts::FRAC_PI_2;
+
+/// Cosine of the angle between two triangles of one surface below which their nodes and edges are tested: 60°. Features that touch
+/// may belong to triangles that face each other less than the triangles around them.
+const LIKE: f64 = 0.5;
+
+/// All directions within an angle, radians, of an axis.
+#[derive(Clone, Copy, Debug)]
+struct Cone {
+    axis: Vec3,
+    angle: f64,
+}
+
+impl Cone {
+    const NONE: Self = Self { axis: Vec3::new(0.0, 0.0, 0.0), angle: 0.0 };
+
+    /// True if a direction of one cone can be a right angle or more away from one of the other (Volino and Magnenat-Thalmann
+    /// 1994: a part of a surface that is curved little does not touch itself).
+    fn may_face(&self, other: &Self) -> bool {
+        self.axis.angle(&other.axis) + self.angle + other.angle >= FACE_TO_FACE
+    }
+
+    /// A cone around both.
+    fn around(&self, other: &Self) -> Self {
+        let Some(axis) = (self.axis + other.axis).try_normalize(1e-9) else {
+            return Self { axis: self.axis, angle: std::f64::consts::PI };
+        };
+        let reach = |cone: &Self| axis.angle(&cone.axis) + cone.angle;
+        Self { axis, angle: reach(self).max(reach(other)) }
+    }
 }
 
 fn code(first: u32, second: u32) -> u64 {
@@ -66,6 +101,7 @@ impl Pairs {
     /// Lists the pairs of one surface with itself; features that share a neighbourhood are left out.
     pub(super) fn collect_own(&mut self, side: Side<'_>) {
         self.clear();
+        self.find_cones(side);
         self.stack.clear();
         if !side.1.cells.is_empty() {
             self.stack.push((0, 0));
@@ -73,6 +109,9 @@ impl Pairs {
         while let Some((i, j)) = self.stack.pop() {
             let (box_a, box_b) = (&side.1.cells[i as usize], &side.1.cells[j as usize]);
             if !box_a.overlaps(box_b) {
+                continue;
+            }
+            if !self.cones[i as usize].may_face(&self.cones[j as usize]) {
                 continue;
             }
             let (cell_a, cell_b) = (&side.0.tree.cells[i as usize], &side.0.tree.cells[j as usize]);
@@ -91,6 +130,21 @@ impl Pairs {
             }
         }
         self.sort();
+    }
+
+    /// From the leaves up; children stand after their parents.
+    fn find_cones(&mut self, (surface, place): Side<'_>) {
+        let cells = &surface.tree.cells;
+        self.cones.resize(cells.len(), Cone::NONE);
+        for (index, cell) in cells.iter().enumerate().rev() {
+            self.cones[index] = if cell.count == 0 {
+                self.cones[index + 1].around(&self.cones[cell.at as usize])
+            } else {
+                let normals = || surface.tree.leaf(cell).iter().map(|face| place.normals[*face as usize]);
+                let axis = normals().sum::<Vec3>().try_normalize(1e-9).unwrap_or_else(Vec3::z);
+                Cone { axis, angle: normals().map(|n| n.angle(&axis)).fold(0.0, f64::max) }
+            };
+        }
     }
 
     fn clear(&mut self) {
@@ -134,7 +188,8 @@ impl Pairs {
 
     fn own_faces(&mut self, side: Side<'_>, f: u32, g: u32) {
         let (surface, place) = side;
-        if !place.faces[f as usize].overlaps(&place.faces[g as usize]) {
+        let turned = place.normals[f as usize].dot(&place.normals[g as usize]) < LIKE;
+        if !turned || !place.faces[f as usize].overlaps(&place.faces[g as usize]) {
             return;
         }
         for (holder, target) in [(f, g), (g, f)] {

@@ -12,9 +12,11 @@ use crate::math::Vec3;
 
 /// Share of the rest thickness below a triangle within which a node is assigned to that triangle.
 pub(super) const DEPTH_OF_THICKNESS: f64 = 0.9;
-/// Cosine beyond which a triangle faces against a direction: 75°. Greater values lose contacts of sharp tips that lie on their
-/// side; at zero, the flank of a body would touch the flank of the body that it stands flush with.
+/// Cosine beyond which a triangle faces against a direction: 75°. At zero, the flank of a body would touch the flank of the body that it
+/// stands flush with.
 const FACING: f64 = 0.25;
+/// The same for the mean normal of a node: 60°.
+const FACING_TIP: f64 = 0.5;
 
 /// Where a soft surface is in this step.
 #[derive(Clone, Debug)]
@@ -89,9 +91,11 @@ impl SoftPlace {
         &self.now
     }
 
-    /// True if the surface around a node faces against `normal`: some triangle there can touch a surface that lies below.
+    /// True if the surface around a node faces against `normal`, so that the node can touch a surface with that normal: some
+    /// triangle does, or, at a sharp tip, the mean of all.
     pub(super) fn faces_towards(&self, surface: &SoftSurface, node: u32, normal: &Vec3) -> bool {
         surface.faces_about(node).iter().any(|face| self.normals[*face as usize].dot(normal) < -FACING)
+            || self.node_normal(surface, node).try_normalize(0.0).is_some_and(|mean| mean.dot(normal) < -FACING_TIP)
     }
 
     /// Sum of the normals of the triangles around a node, each weighted by its angle there: not of unit length.

@@ -20,6 +20,7 @@ use super::place::SoftPlace;
 use super::surface::{NONE, SoftSurface};
 use super::sweep::{ball_meets_triangle, point_through_triangle};
 use crate::math::Vec3;
+use std::cell::Cell;
 
 /// Distance, m, below which the direction between two points is round-off; then the mean normal of the surface is taken.
 const NO_DIRECTION: f64 = 1e-9;
@@ -31,6 +32,12 @@ const OPPOSED: f64 = -0.2;
 /// Share of the rest thickness to which a point may have been below the surface at the start of the step and still count as
 /// resting on it.
 const RESTING: f64 = 0.25;
+/// Share of the usual depth within which a node counts as penetrating its own body. The far side of a thin body is then not
+/// taken for a partner while the body keeps more than three tenths of its thickness.
+const OWN_DEPTH: f64 = 0.3;
+/// How much deeper below one face than below the nearest face, or than the margin, a point may be and still be pushed out through the
+/// former, which the probe's own surface faces.
+const FARTHER: f64 = 5.0;
 /// Distance at which a ball counts as touching in continuous detection, in parts of the margin.
 const CLOSE: f64 = 1e-3;
 
@@ -40,8 +47,17 @@ pub(super) struct Probe<'a> {
     pub(super) before: Vec3,
     /// Radius of the ball around it, m.
     pub(super) radius: f64,
+    /// The point is a node of the surface itself.
+    pub(super) is_own: bool,
     /// True if the probe's own body can touch a surface whose outward normal is this one.
     pub(super) can_touch: &'a dyn Fn(&Vec3) -> bool,
+}
+
+impl Probe<'_> {
+    /// Depth within which the point is taken for a penetrating one, m.
+    fn reach(&self, reach: f64) -> f64 {
+        if self.is_own { OWN_DEPTH * reach } else { reach }
+    }
 }
 
 /// A contact of a probe with the surface.
@@ -52,6 +68,8 @@ pub(super) struct Touch {
     /// Out of the surface.
     pub(super) normal: Vec3,
     pub(super) gap: f64,
+    /// The point passed through the triangle within this step, and nothing nearer is on that side.
+    pub(super) is_entry: bool,
 }
 
 /// The feature that holds a nearest point.
@@ -124,9 +142,10 @@ impl Prober {
             {
                 entry = Some(found);
             }
-            if side >= -place.reach(surface, face) {
+            let reach = probe.reach(place.reach(surface, face));
+            if side >= -reach {
                 let foot = foot(surface, probe, face, &corners);
-                if foot.distance < within.max(place.reach(surface, face)) {
+                if foot.distance < within.max(reach) {
                     self.feet.push(foot);
                 }
             }
@@ -141,7 +160,7 @@ impl Prober {
             let at = blend(&entry.weights, &surface.corners(entry.face, &place.now));
             let gap = normal.dot(&(probe.now - at)) - probe.radius;
             let at = FacePoint { points: surface.triangles()[entry.face as usize], weights: entry.weights };
-            emit(Touch { face: entry.face, at, normal, gap });
+            emit(Touch { face: entry.face, at, normal, gap, is_entry: true });
         }
     }
 
@@ -153,9 +172,13 @@ impl Prober {
         entry_normal: Option<Vec3>,
         emit: &mut impl FnMut(Touch),
     ) {
+        // Depth of the nearest minimum seen from below, whether or not the probe can touch there.
+        let mut nearest: Option<f64> = None;
         for index in 0..self.feet.len() {
             let foot = self.feet[index];
-            if index > 0 && !self.is_minimum(surface, &foot) {
+            // Triangles farther than this are not all listed.
+            let is_deep = foot.distance > margin + probe.radius;
+            if (index > 0 || is_deep || probe.is_own) && !self.is_minimum(surface, &foot) {
                 continue;
             }
             let seam = SAME * surface.face_size[foot.face as usize];
@@ -171,13 +194,23 @@ impl Prober {
             };
             let gap = if front { foot.distance } else { -foot.distance } - probe.radius;
             let opposed = entry_normal.is_some_and(|entry| normal.dot(&entry) < OPPOSED);
-            if opposed || gap >= margin || !front && !self.is_way_out(surface, place, &foot, &normal) {
+            if opposed || gap >= margin {
+                continue;
+            }
+            if !front {
+                let first = *nearest.get_or_insert(foot.distance);
+                let is_far = foot.distance > FARTHER * first.max(margin);
+                if is_far || !self.is_way_out((surface, place), probe, &foot, &normal) {
+                    continue;
+                }
+            }
+            if is_deep && entry_normal.is_none() && !is_inside((surface, place), &probe.now, foot.distance) {
                 continue;
             }
             if (probe.can_touch)(&normal) {
                 self.taken.push(Taken { point: foot.point, normal });
                 let at = face_point(surface, foot.face, foot.weights, foot.part);
-                emit(Touch { face: foot.face, at, normal, gap });
+                emit(Touch { face: foot.face, at, normal, gap, is_entry: false });
             }
         }
     }
@@ -195,8 +228,14 @@ impl Prober {
     }
 
     /// True if a point below the surface may be pushed out here.
-    fn is_way_out(&self, surface: &SoftSurface, place: &SoftPlace, foot: &Foot, normal: &Vec3) -> bool {
-        foot.distance <= place.reach(surface, foot.face)
+    fn is_way_out(
+        &self,
+        (surface, place): (&SoftSurface, &SoftPlace),
+        probe: &Probe<'_>,
+        foot: &Foot,
+        normal: &Vec3,
+    ) -> bool {
+        foot.distance <= probe.reach(place.reach(surface, foot.face))
             && self.taken.iter().all(|other| {
                 let way = foot.point - other.point;
                 let slack = SAME * surface.face_size[foot.face as usize];
@@ -205,16 +244,38 @@ impl Prober {
     }
 }
 
-fn foot(surface: &SoftSurface, probe: &Probe<'_>, face: u32, corners: &[Vec3; 3]) -> Foot {
-    let (weights, part) = on_triangle(&probe.now, corners);
-    let spot = match part {
+/// True if the nearest point of the whole surface, which is at most `within` away, is seen from inside.
+fn is_inside((surface, place): (&SoftSurface, &SoftPlace), p: &Vec3, within: f64) -> bool {
+    // A little more, so that round-off does not hide the point itself.
+    let best = Cell::new((within * within * (1.0 + 1e-9), Spot::Face(0), Vec3::zeros()));
+    surface.tree.walk(
+        |cell| place.cells[cell].distance_squared(p) <= best.get().0,
+        |face| {
+            let corners = surface.corners(face, &place.now);
+            let (weights, part) = on_triangle(p, &corners);
+            let away = p - blend(&weights, &corners);
+            if away.norm_squared() <= best.get().0 {
+                best.set((away.norm_squared(), spot(surface, face, part), away));
+            }
+        },
+    );
+    let (_, spot, away) = best.get();
+    away.dot(&mean_normal(surface, place, &spot)) < 0.0
+}
+
+fn spot(surface: &SoftSurface, face: u32, part: Part) -> Spot {
+    match part {
         Part::Inside => Spot::Face(face),
         Part::Side(k) => Spot::Edge(surface.sides[face as usize][usize::from(k)]),
         Part::Corner(k) => Spot::Node(surface.triangles()[face as usize][usize::from(k)]),
-    };
+    }
+}
+
+fn foot(surface: &SoftSurface, probe: &Probe<'_>, face: u32, corners: &[Vec3; 3]) -> Foot {
+    let (weights, part) = on_triangle(&probe.now, corners);
     let point = blend(&weights, corners);
     let away = probe.now - point;
-    Foot { face, spot, part, weights, point, away, distance: away.norm() }
+    Foot { face, spot: spot(surface, face, part), part, weights, point, away, distance: away.norm() }
 }
 
 fn mean_normal(surface: &SoftSurface, place: &SoftPlace, spot: &Spot) -> Vec3 {

@@ -6,7 +6,7 @@
 //! the shape. Such a node is traced along its straight way relative to the shape: the distance is 1-Lipschitz, so a step as long
 //! as the distance passes nothing (Hart 1996). The side at which the way meets the shape is the side of the contact.
 //!
-//! A node inside the shape whose surface does not face the nearest side is a node near an edge or beyond the middle of a plate.
+//! A node inside the shape whose surface does not face the nearest side lies near an edge or beyond the middle of a plate.
 //! The query is then repeated from a point inside the soft body, behind the node, from where the facing side is the nearest one.
 
 use super::RigidPlace;
@@ -26,6 +26,9 @@ const MOST_STEPS: usize = 1000;
 const CLOSE: f64 = 1e-3;
 /// Cosine below which the nearest side opposes the side on which a node came in.
 const OPPOSED: f64 = -0.2;
+/// How far beyond the edge of a flat face a node may be that still rests on that face, in parts of the margin: a body that stands flush with
+/// the edge is carried by its outermost nodes in spite of round-off.
+const FLUSH: f64 = 1e-3;
 /// Ways back into the soft body that are tried, in parts of the depth.
 const BEHIND: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
@@ -174,13 +177,14 @@ impl Solid<'_> {
         if can_touch(&found.normal) {
             return Some(found);
         }
-        if found.distance >= 0.0 {
+        let flush = FLUSH * margin;
+        if found.distance >= flush {
             return None;
         }
         let inward = -place.node_normal(surface, node).try_normalize(0.0)?;
         let inward = self.to_now.rotation * inward;
         BEHIND.iter().find_map(|share| {
-            let way = inward * (-found.distance * share);
+            let way = inward * ((-found.distance).max(flush) * share);
             let behind = self.distance(sheet, &(now + way));
             let distance = behind.distance - behind.normal.dot(&way);
             can_touch(&behind.normal).then_some(Distance { distance, normal: behind.normal })

@@ -60,6 +60,14 @@ impl Extent {
         Vec3::from_fn(|k, _| 0.5 * (self.low[k] + self.high[k]))
     }
 
+    pub(super) fn holds(&self, p: &Vec3) -> bool {
+        (0..3).all(|k| self.low[k] <= p[k] && p[k] <= self.high[k])
+    }
+
+    pub(super) fn distance_squared(&self, p: &Vec3) -> f64 {
+        (0..3).map(|k| (self.low[k] - p[k]).max(p[k] - self.high[k]).max(0.0).powi(2)).sum()
+    }
+
     /// Radius of the sphere around the box.
     pub(super) fn radius(&self) -> f64 {
         0.5 * Vec3::from_fn(|k, _| self.high[k] - self.low[k]).norm()
