@@ -178,8 +178,9 @@ mod tests {
             assert_eq!((corners, outline.features.len(), outline.faces.len()), (8, 20, 6), "{n} {error}");
             for face in &outline.faces {
                 assert_eq!(face.features.len(), 8);
-                assert!((face.offset - half[face.normal.iamax()]).abs() <= 2.0 * error + 1e-15);
-                assert!(face.flush < 3e-8);
+                // The largest triangle of a face gives its plane, over ten times the length of its sides at most.
+                assert!((face.offset - half[face.normal.iamax()]).abs() <= 50.0 * error + 1e-15);
+                assert!(face.flush <= 100.0 * error + 1.1e-9);
             }
         }
     }

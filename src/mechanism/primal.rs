@@ -159,7 +159,7 @@ mod tests {
     use crate::mechanism::solver::{Settings, residuals, solve};
     use crate::mechanism::{BlockId, Law, Problem};
 
-    /// A body of a nut's inertia among contacts all round it, pressed by 1 mm/s² and worse.
+    /// A body of a nut's inertia among contacts all round it.
     struct Case {
         blocks: Vec<Block>,
         jacobian: Vec<Vec6>,
