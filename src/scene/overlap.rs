@@ -27,8 +27,8 @@ pub(super) struct Placed<'a> {
 
 /// Depth of the deepest place where two placed shapes overlap by more than [`RESTING_M`].
 pub(super) fn overlap_m(a: &Placed<'_>, b: &Placed<'_>) -> Option<f64> {
-    let (features_a, features_b) = (a.shape.features(), b.shape.features());
-    let (placed_a, placed_b) = (collider(a, features_a.as_slice(), 0), collider(b, features_b.as_slice(), 1));
+    let (features_a, features_b) = (a.shape.all_features(), b.shape.all_features());
+    let (placed_a, placed_b) = (collider(a, &features_a, 0), collider(b, &features_b, 1));
     let mut found = Candidates::new();
     collide(0, &placed_a, &placed_b, RESTING_M, &mut found);
     let deepest = found.as_slice().iter().map(|candidate| candidate.gap).fold(f64::INFINITY, f64::min);
@@ -42,7 +42,14 @@ pub(super) fn overlap_m(a: &Placed<'_>, b: &Placed<'_>) -> Option<f64> {
 /// The shape as a collider of its own.
 fn collider<'a>(placed: &Placed<'a>, features: &'a [Feature], body: u16) -> Collider<'a> {
     let (pose_world_body, pose_body_shape) = (*placed.pose, Pose::identity());
-    Collider { surface: placed.shape, features, body, pose_world_body, pose_body_shape }
+    Collider {
+        surface: placed.shape,
+        features,
+        outline: placed.shape.outline(),
+        body,
+        pose_world_body,
+        pose_body_shape,
+    }
 }
 
 /// Least distance of a node of `holder` from the surface of `target`; infinite without nodes near it.

@@ -15,7 +15,10 @@ fn hung(kind: JointKind, start: Pose, frame: Pose, rate_hz: f64) -> Scene {
 
 /// About x, 0.3 m above the floor.
 fn axis_x() -> Pose {
-    Pose::from_parts(Vec3::new(0.0, 0.0, 0.3).into(), Rot::from_axis_angle(&Vec3::y_axis(), std::f64::consts::FRAC_PI_2))
+    Pose::from_parts(
+        Vec3::new(0.0, 0.0, 0.3).into(),
+        Rot::from_axis_angle(&Vec3::y_axis(), std::f64::consts::FRAC_PI_2),
+    )
 }
 
 fn pose(scene: &Scene) -> Pose {

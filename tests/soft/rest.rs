@@ -17,7 +17,8 @@ fn mass() -> f64 {
 #[test]
 fn a_jelly_cube_falls_on_the_floor_and_rests_with_its_weight_on_it() {
     for rate_hz in [60.0, 250.0] {
-        let mut scene = Scene::new(vec![floor(), cube(Pose::translation(0.0, 0.0, 0.5 * SIDE + 0.01), 3)], 0.5, rate_hz);
+        let mut scene =
+            Scene::new(vec![floor(), cube(Pose::translation(0.0, 0.0, 0.5 * SIDE + 0.01), 3)], 0.5, rate_hz);
         scene.run(1.5);
         let (force, weight) = (scene.force_on(1, 0), mass() * G);
         println!("{rate_hz} Hz: {:.9} N of {weight:.9} N, centre {:.6}", force.z, scene.center(1).z);
@@ -126,10 +127,10 @@ fn soft_and_rigid_bodies_that_collide_keep_their_momentum() {
     }
     let mut scene = Scene::of(scene.model);
     let speed = Vec3::new(0.4, 0.05, 0.0);
-    scene.data.bodies[2].rigid_mut().expect("rigid").place(
-        at(-0.9 * SIDE),
-        hapticd::math::join(&speed, &Vec3::new(0.0, 0.0, 3.0)),
-    );
+    scene.data.bodies[2]
+        .rigid_mut()
+        .expect("rigid")
+        .place(at(-0.9 * SIDE), hapticd::math::join(&speed, &Vec3::new(0.0, 0.0, 3.0)));
     let momentum = |scene: &Scene| {
         let soft = |k: usize| scene.data.bodies[k].corotational().expect("soft").momentum().0;
         let plate = hapticd::math::split(scene.data.bodies[2].rigid().expect("rigid").twist()).0 * 0.03;

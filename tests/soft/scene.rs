@@ -39,15 +39,7 @@ pub(crate) fn soft(mesh: &TetMesh, solid: Solid, fixed: &[u32], steps: Steps, st
 }
 
 pub(crate) fn body(name: &str, shape: Shape, motion: Motion, start: Pose) -> BodyModel {
-    BodyModel {
-        name: name.into(),
-        shape,
-        field: None,
-        pose_body_shape: Pose::identity(),
-        motion,
-        material: 0,
-        start,
-    }
+    BodyModel { name: name.into(), shape, field: None, pose_body_shape: Pose::identity(), motion, material: 0, start }
 }
 
 /// A plane through the origin.
