@@ -21,6 +21,7 @@ mod local;
 mod map;
 mod model;
 mod needle;
+mod nodes;
 mod obey;
 mod orders;
 mod parameters;

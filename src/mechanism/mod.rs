@@ -9,6 +9,7 @@
 //!  laws        δ, λ obey their law       contact with friction, bilateral, …     [law]
 //!  solver      block Gauss–Seidel, each law solves its own small block exactly   [solver]
 //!              where that is too slow: Newton and an interior-point path         [newton]
+//!              in the haptic tick: Newton steps among the sweeps                 [polish]
 //! ```
 //!
 //! The simulation runs this over slices; the haptic thread runs the same code over a [`MechanismSnapshot`].
@@ -22,6 +23,7 @@ mod law;
 pub mod newton;
 pub mod pgs;
 pub mod pmi;
+pub mod polish;
 mod problem;
 pub mod samples;
 mod snapshot;

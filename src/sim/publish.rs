@@ -96,9 +96,9 @@ fn write_elastic(model: &SimModel, data: &SimData, hand: usize, out: &mut Mechan
             let law = Law::Contact { friction: contact.friction, compliance: 0.0 };
             let id = BlockId::Soft { bodies: [index as u16, hand as u16], key: contact.node as u64 };
             out.blocks[out.block_count] = Block { id, first: out.row_count, law };
-            out.anew[out.block_count] = Anew::No;
-            out.block_count += 1;
             let place = data.pose(index) * nalgebra::Point3::from(body.without(contact.node, hand));
+            out.anew[out.block_count] = Anew::OfNode { place: place.coords };
+            out.block_count += 1;
             let foot = model.tools[hand].pose_tool_shape * nalgebra::Point3::from(contact.foot);
             for k in 0..3 {
                 let direction = data.pose(index).rotation * contact.directions[k];
