@@ -39,7 +39,7 @@ fn simulated(built: &Built, heights: impl Iterator<Item = f64>, sign: f64) -> f6
     for z in heights {
         let pose = Pose::translation(0.0, 0.0, z) * built.sim.tools[0].start;
         step(&built.sim, &mut data, &[ToolSample::at_rest(pose)], &mut [&mut *snapshot]);
-        let body = data.elastic[0].as_ref().expect("it deforms");
+        let body = data.bodies[0].elastic().expect("it deforms");
         peak = peak.max(-sign * body.pressed().z);
     }
     peak
@@ -135,7 +135,7 @@ fn a_box_pushed_along_a_table_takes_the_friction_of_its_weight_at_every_speed() 
         let cube = Shape::Cuboid(Cuboid { half: Vec3::repeat(0.5 * SIDE) });
         let bodies = vec![
             body("table", Shape::HalfSpace(HalfSpace), Motion::Fixed, Pose::identity()),
-            body("box", cube, Motion::Free(inertia), Pose::translation(0.0, 0.0, 0.5 * SIDE)),
+            body("box", cube, Motion::Rigid(inertia), Pose::translation(0.0, 0.0, 0.5 * SIDE)),
         ];
         let scene = scene(250.0, bodies, vec![ball(&haptic, 0.005)], 0.4);
         let mut rig = Rates::new(vec![haptic], scene);

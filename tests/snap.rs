@@ -23,7 +23,7 @@ const PEAK_BY_SCIKIT_FEM_N: f64 = 3.1441;
 #[test]
 fn the_force_rises_peaks_pulls_in_and_ends() {
     let rig = SnapRig::new(SnapKind::TwoProng, Detail::Coarse).expect("a connector");
-    let done = rig.insert(Stepping::AtRest, SPEED, 2e-4).expect("it goes in");
+    let done = rig.insert(Stepping::Static, SPEED, 2e-4).expect("it goes in");
     let (peak, at) = done.peak();
     let (pull, later) = done.pull();
     println!("peak {peak} N at {at} m, pull {pull} N at {later} m, overlap {} m", done.penetration_m);
@@ -42,7 +42,7 @@ fn the_force_rises_peaks_pulls_in_and_ends() {
 #[test]
 fn in_motion_the_peak_is_the_same_and_the_click_rings_at_the_first_frequency() {
     let rig = SnapRig::new(SnapKind::TwoProng, Detail::Coarse).expect("a connector");
-    let rest = rig.insert(Stepping::AtRest, SPEED, 2e-4).expect("it goes in");
+    let rest = rig.insert(Stepping::Static, SPEED, 2e-4).expect("it goes in");
     let full = rig.insert(Stepping::Passive, SPEED, STEP_S).expect("it goes in");
     let (exact, found) = (rig.first_hz().expect("modes"), rig.ring_hz(&full, STEP_S).expect("it rings"));
     println!("peak {} N, at rest {} N, rings at {found} Hz, first {exact} Hz", full.peak().0, rest.peak().0);
@@ -58,7 +58,7 @@ fn in_motion_the_peak_is_the_same_and_the_click_rings_at_the_first_frequency() {
 fn the_peak_settles_as_the_mesh_is_halved() {
     let [coarse, half, quarter] = [0, 1, 2].map(|halved| {
         let rig = SnapRig::new(SnapKind::TwoProng, Detail::Halved(halved)).expect("a connector");
-        rig.insert(Stepping::AtRest, SPEED, 4e-4).expect("it goes in").peak().0
+        rig.insert(Stepping::Static, SPEED, 4e-4).expect("it goes in").peak().0
     });
     println!("{coarse} N, halved {half} N, halved again {quarter} N");
     assert!((coarse - half).abs() > 2.5 * (half - quarter).abs(), "each halving changes less than half as much");
@@ -126,7 +126,7 @@ fn what_is_drawn_of_a_socket_is_where_its_nodes_are() {
         let began = Instant::now();
         painter.paint(&data, &mut skins);
         took += began.elapsed();
-        let body = data.elastic[0].as_ref().expect("it deforms");
+        let body = data.bodies[0].elastic().expect("it deforms");
         let skin = body.model().skin.as_ref().expect("it is shown");
         for (k, node) in body.model().answer.nodes().iter().enumerate() {
             let Ok(point) = skin.nodes().binary_search(node) else { continue };

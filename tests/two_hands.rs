@@ -28,7 +28,7 @@ fn table(rate_hz: f64, starts: [Vec3; 2], with_box: bool) -> Rates {
     let cube = Shape::Cuboid(Cuboid { half: Vec3::repeat(0.5 * SIDE) });
     let mut bodies = vec![body("table", Shape::HalfSpace(HalfSpace), Motion::Fixed, Pose::identity())];
     if with_box {
-        bodies.push(body("box", cube, Motion::Free(inertia), Pose::translation(0.0, 0.0, 0.5 * SIDE)));
+        bodies.push(body("box", cube, Motion::Rigid(inertia), Pose::translation(0.0, 0.0, 0.5 * SIDE)));
     }
     let hands: Vec<_> = starts
         .into_iter()

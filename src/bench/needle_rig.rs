@@ -10,8 +10,14 @@ use super::BenchError;
 use super::fem_rig::failed;
 use crate::fem::{BeamSpec, Material, Relaxation};
 use crate::geometry::tet::{BlockSpec, Split};
+use crate::geometry::{Cuboid, Shape, Sphere};
 use crate::math::{Pose, Vec3};
-use crate::sim::{Breathing, Layer, NeedleModel, NeedleState, TissueModel, TissueSpec};
+use crate::mechanism::pmi::RigidInertia;
+use crate::shared::ToolSample;
+use crate::sim::{
+    BodyModel, Breathing, Layer, Material as Surface, Motion, NeedleModel, SimData, SimModel, TissueModel, TissueSpec,
+    ToolBody, step,
+};
 use std::sync::Arc;
 
 /// Side of the block, m; the middle of its top is the origin of the world.
@@ -142,18 +148,53 @@ impl Phantom {
     /// # Errors
     /// As [`Self::tissue`].
     pub fn begin(&self, over_m: f64) -> Result<Run, BenchError> {
-        let start = self.place();
+        self.begin_over(&[(Arc::new(self.tissue()?), self.place())], over_m)
+    }
+
+    /// The same over other blocks.
+    ///
+    /// # Errors
+    /// When needle or tissue make no scene.
+    pub fn begin_over(&self, tissues: &[(Arc<TissueModel>, Pose)], over_m: f64) -> Result<Run, BenchError> {
         let tool = Pose::translation(0.0, 0.0, LENGTH_M + over_m);
-        let tissues = [(0, Arc::new(self.tissue()?), start)];
-        let state = NeedleState::new(Arc::new(self.needle()), &tissues, &tool).map_err(failed)?;
-        Ok(Run { state, tool, step_s: 1.0 / self.rate_hz })
+        let body = |(tissue, start): &(Arc<TissueModel>, Pose)| BodyModel {
+            name: "block".into(),
+            shape: Shape::Cuboid(Cuboid { half: Vec3::repeat(0.5 * SIDE_M) }),
+            field: None,
+            pose_body_shape: Pose::identity(),
+            motion: Motion::Tissue(tissue.clone()),
+            material: 0,
+            start: *start,
+        };
+        let inertia = RigidInertia::new(0.05, crate::math::Mat3::identity() * 1e-5);
+        let inertia = inertia.ok_or_else(|| BenchError::Failed("the hub has no inertia".into()))?;
+        let hub = ToolBody {
+            shape: Shape::Sphere(Sphere { radius: 1e-3 }),
+            field: None,
+            pose_tool_shape: Pose::identity(),
+            inertia,
+            material: 0,
+            rotation_locked: false,
+            start: tool,
+        };
+        let model = SimModel {
+            bodies: tissues.iter().map(body).collect(),
+            tools: vec![hub],
+            needle: Some(Arc::new(self.needle())),
+            materials: vec![Surface { name: "gel".into(), friction: 0.0, restitution: 0.0 }],
+            ..SimModel::empty(self.rate_hz, 2e-3)
+        };
+        let data = SimData::new(&model).map_err(failed)?;
+        Ok(Run { model, data, tool, step_s: 1.0 / self.rate_hz })
     }
 }
 
 /// A needle being moved.
 pub struct Run {
+    /// The scene.
+    pub model: SimModel,
     /// Needle and tissue.
-    pub state: NeedleState,
+    pub data: SimData,
     /// Where the hub goes in the next step.
     pub tool: Pose,
     /// Length of a step, s.
@@ -182,8 +223,8 @@ pub struct Seen {
 impl Run {
     /// One step.
     pub fn step(&mut self) -> Seen {
-        let outcome = self.state.step(&self.tool, None, self.step_s);
-        let figures = self.state.figures();
+        let outcome = step(&self.model, &mut self.data, &[ToolSample::at_rest(self.tool)], &mut []);
+        let figures = self.data.view.needle.unwrap_or_default();
         Seen {
             way_m: LENGTH_M - self.tool.translation.z,
             force_n: figures.force.z,

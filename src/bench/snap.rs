@@ -34,7 +34,7 @@ pub const FINE_MOTIONS: (usize, usize) = (4, 30);
 /// When a socket cannot be made, or results cannot be written.
 pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
     let coarse = SnapRig::new(SnapKind::TwoProng, Detail::Coarse)?;
-    let rest = coarse.insert(Stepping::AtRest, SPEED, REST_STEP_S)?;
+    let rest = coarse.insert(Stepping::Static, SPEED, REST_STEP_S)?;
     let moving = coarse.insert(Stepping::Passive, SPEED, STEP_S)?;
     profile(options, report, &coarse, &rest, &moving)?;
     steps(options, report, &coarse, &rest)?;
@@ -97,7 +97,7 @@ fn meshes(options: &Options, report: &mut Report) -> Result<(), BenchError> {
     let mut points: Vec<(f64, f64)> = Vec::new();
     for halved in 0..3 {
         let rig = SnapRig::new(SnapKind::TwoProng, Detail::Halved(halved))?;
-        let peak = rig.insert(Stepping::AtRest, SPEED, 2.0 * REST_STEP_S)?.peak().0;
+        let peak = rig.insert(Stepping::Static, SPEED, 2.0 * REST_STEP_S)?.peak().0;
         let name = format!("mesh-halved-{halved}");
         report.put(Record::new(SUITE, format!("{name}/force"), "peak", peak, "N"))?;
         report.put(Record::new(SUITE, format!("{name}/unknowns"), "count", rig.fem.size() as f64, "1"))?;

@@ -5,11 +5,15 @@
 use super::BenchError;
 use super::fem_rig::{Stopwatch, failed};
 use crate::fem::{FemModel, FemSpec, Keep, Mass, Material, Modes, Ordering, Rayleigh, ReduceSpec, ReducedModel};
-use crate::geometry::Shape;
 use crate::geometry::snap::{Detail, HELD, SnapKind, SnapSpec, TOUCHING};
+use crate::geometry::tet::TetMesh;
+use crate::geometry::{Cuboid, Shape};
 use crate::math::{Pose, Vec3};
-use crate::mechanism::solver::Settings;
-use crate::sim::{ElasticModel, ElasticState, Obstacle, Stepping};
+use crate::mechanism::pmi::RigidInertia;
+use crate::shared::ToolSample;
+use crate::sim::{
+    BodyModel, Elastic, ElasticModel, Material as Surface, Motion, SimData, SimModel, Stepping, ToolBody, step,
+};
 use std::sync::Arc;
 
 /// Friction of all three connectors.
@@ -43,6 +47,13 @@ pub struct SnapRig {
     /// Its nodes that can touch.
     pub touching: Vec<u32>,
     plug: Shape,
+    mesh: TetMesh,
+}
+
+/// A socket under a plug that goes where it is put.
+struct Pushed {
+    model: SimModel,
+    data: SimData,
 }
 
 /// What an insertion was like.
@@ -107,7 +118,7 @@ impl SnapRig {
         })
         .map_err(failed)?;
         let plug = Shape::Part(Arc::new(spec.plug().map_err(failed)?));
-        Ok(Self { spec, fem: Arc::new(fem), touching: group(TOUCHING), plug })
+        Ok(Self { spec, fem: Arc::new(fem), touching: group(TOUCHING), plug, mesh })
     }
 
     /// Few motions: `shared` of the whole socket and `local` more of its prongs.
@@ -135,15 +146,37 @@ impl SnapRig {
         Ok(Modes::new(&self.fem).map_err(failed)?.squares[0].sqrt() / std::f64::consts::TAU)
     }
 
-    fn at_rest(&self, stepping: Stepping) -> Result<ElasticState, BenchError> {
-        let model = ElasticModel::new(self.fem.clone(), &self.touching, Vec3::zeros(), stepping).map_err(failed)?;
-        Ok(ElasticState::new(Arc::new(model)))
-    }
-
-    fn step(&self, body: &mut ElasticState, tips: [f64; 2], step_s: f64) {
-        let [before, pose] = tips.map(|tip| Pose::translation(0.0, 0.0, tip));
-        let obstacle = Obstacle { shape: &self.plug, pose, before, friction: FRICTION };
-        body.step(&[obstacle], REACH_M, step_s, &Settings::default());
+    /// The socket at rest under the plug, whose tip is at height `tip_m`.
+    fn begin(&self, stepping: Stepping, tip_m: f64, step_s: f64) -> Result<Pushed, BenchError> {
+        let elastic = ElasticModel::new(self.fem.clone(), &self.mesh, &self.touching, Vec3::zeros(), stepping);
+        let inertia = RigidInertia::new(0.05, crate::math::Mat3::identity() * 1e-5);
+        let inertia = inertia.ok_or_else(|| BenchError::Failed("the plug has no inertia".into()))?;
+        let socket = BodyModel {
+            name: "socket".into(),
+            shape: Shape::Cuboid(Cuboid { half: Vec3::repeat(1e-3) }),
+            field: None,
+            pose_body_shape: Pose::identity(),
+            motion: Motion::Elastic(Arc::new(elastic.map_err(failed)?)),
+            material: 0,
+            start: Pose::identity(),
+        };
+        let plug = ToolBody {
+            shape: self.plug.clone(),
+            field: None,
+            pose_tool_shape: Pose::identity(),
+            inertia,
+            material: 0,
+            rotation_locked: true,
+            start: Pose::translation(0.0, 0.0, tip_m),
+        };
+        let model = SimModel {
+            bodies: vec![socket],
+            tools: vec![plug],
+            materials: vec![Surface { name: "plastic".into(), friction: FRICTION, restitution: 0.0 }],
+            ..SimModel::empty(1.0 / step_s, REACH_M)
+        };
+        let data = SimData::new(&model).map_err(failed)?;
+        Ok(Pushed { model, data })
     }
 
     /// Pushes the plug home at a speed, m/s, in steps of `step_s`.
@@ -151,20 +184,20 @@ impl SnapRig {
     /// # Errors
     /// When the socket cannot be stepped so.
     pub fn insert(&self, stepping: Stepping, speed: f64, step_s: f64) -> Result<Insertion, BenchError> {
-        let mut body = self.at_rest(stepping)?;
         let (from, to) = (self.spec.first_touch() + ABOVE_M, self.spec.home() + SHORT_M);
+        let mut pushed = self.begin(stepping, from, step_s)?;
         let count = (((from - to) / speed + HOLD_S) / step_s).ceil() as usize;
-        let (mut done, mut tip) = (Insertion::default(), from);
+        let mut done = Insertion::default();
         for k in 1..=count {
-            let before = std::mem::replace(&mut tip, (from - speed * step_s * k as f64).max(to));
+            let tip = (from - speed * step_s * k as f64).max(to);
             let start = Stopwatch::start();
-            self.step(&mut body, [before, tip], step_s);
+            let penetration_m = pushed.step(tip);
             done.step_us.push(start.us());
             done.tip_m.push(tip);
-            done.force_n.push(-body.pressed().z);
-            done.shifts.push(body.shift().to_vec());
-            let deepest = body.contacts().iter().map(|contact| -contact.gap).fold(0.0, f64::max);
-            done.penetration_m = done.penetration_m.max(deepest);
+            let Some(socket) = pushed.socket() else { continue };
+            done.force_n.push(-socket.pressed().z);
+            done.shifts.push(socket.shift().to_vec());
+            done.penetration_m = done.penetration_m.max(penetration_m);
         }
         Ok(done)
     }
@@ -174,13 +207,13 @@ impl SnapRig {
     /// # Errors
     /// When the socket cannot be stepped so.
     pub fn release_force(&self, steps: usize) -> Result<f64, BenchError> {
-        let mut body = self.at_rest(Stepping::AtRest)?;
         let (from, to) = (self.spec.home() + SHORT_M, self.spec.first_touch());
+        let mut pushed = self.begin(Stepping::Static, from, 1e-3)?;
         let at = |k: usize| from + (to - from) * k as f64 / steps as f64;
         let mut most: f64 = 0.0;
         for k in 1..=steps {
-            self.step(&mut body, [at(k - 1), at(k)], 1e-3);
-            most = most.max(body.pressed().z);
+            pushed.step(at(k));
+            most = most.max(pushed.socket().map_or(0.0, |socket| socket.pressed().z));
         }
         Ok(most)
     }
@@ -201,5 +234,17 @@ impl SnapRig {
         }
         let (first, last) = (crossings.first()?, crossings.last()?);
         (crossings.len() > 4).then(|| 0.5 * (crossings.len() - 1) as f64 / ((last - first) * step_s))
+    }
+}
+
+impl Pushed {
+    /// One step to the end of which the tip of the plug is at height `tip_m`; gives the deepest overlap, m.
+    fn step(&mut self, tip_m: f64) -> f64 {
+        let tool = ToolSample::at_rest(Pose::translation(0.0, 0.0, tip_m));
+        step(&self.model, &mut self.data, &[tool], &mut []).penetration_m
+    }
+
+    fn socket(&self) -> Option<&Elastic> {
+        self.data.bodies[0].elastic()
     }
 }

@@ -9,6 +9,7 @@
 //!                                      [face]                    [select]
 //!                      nodes × distance model, both ways ──► reduce
 //!                      [detect], [field], [gpu]              [parts]
+//!  deformable surfaces ──► refitted boxes ──► features, crossings within the step ──► patches [soft]
 //!  Service: the same function inline, or on its own thread                              [thread]
 //! ```
 //!
@@ -27,6 +28,7 @@ mod minimum;
 mod model;
 mod parts;
 mod select;
+pub mod soft;
 mod thread;
 
 pub use candidate::{Candidate, Candidates, MAX_CANDIDATES, Side};

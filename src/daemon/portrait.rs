@@ -62,7 +62,7 @@ fn skin(skin: &SkinModel) -> Json {
 fn body_shape(body: &BodyModel) -> Json {
     match &body.motion {
         Motion::Elastic(elastic) if elastic.skin.is_some() => posed(json!({ "kind": "skin" }), &body.pose_body_shape),
-        Motion::Tissue(_) => posed(json!({ "kind": "skin" }), &body.pose_body_shape),
+        Motion::Corotational(_) | Motion::Tissue(_) => posed(json!({ "kind": "skin" }), &body.pose_body_shape),
         _ => shape(&body.shape, &body.pose_body_shape),
     }
 }

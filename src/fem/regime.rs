@@ -8,6 +8,46 @@
 //! equilibrium and is always dynamic. Else it turns quasi-static after some steps in a row that were too late or too
 //! coarse, and dynamic again after as many that were in time by a margin, so that it does not switch to and fro.
 
+use super::factor::Factor;
+use super::model::FemModel;
+
+/// Iterations of the search for the slowest vibration.
+const ITERATIONS: usize = 60;
+/// Change of its square, relative, at which the search ends.
+const FOUND: f64 = 1e-6;
+
+impl FemModel {
+    /// Period of the slowest vibration of a held body at rest, s, by inverse iteration; zero when the body is not held.
+    #[must_use]
+    pub fn slowest_period_s(&self) -> f64 {
+        let mut factor = Factor::new(self.symbolic.clone());
+        if factor.refactor(self.stiffness()).is_err() {
+            return 0.0;
+        }
+        let mut shape: Vec<f64> = (0..self.size()).map(|k| 1.0 + (k % 7) as f64).collect();
+        let mut square = 0.0;
+        for _ in 0..ITERATIONS {
+            let mut next = vec![0.0; shape.len()];
+            self.mass().add_product(1.0, &shape, &mut next);
+            factor.solve(&mut next);
+            // 1/ω² is the ratio of the two quadratic forms of the new shape.
+            let (kinetic, elastic) = (self.mass().quadratic_form(&next), self.stiffness().quadratic_form(&next));
+            let norm = kinetic.sqrt();
+            if !(norm > 0.0 && norm.is_finite() && elastic > 0.0) {
+                return 0.0;
+            }
+            next.iter_mut().for_each(|x| *x /= norm);
+            let found = kinetic / elastic;
+            let done = (found - square).abs() <= FOUND * found;
+            (shape, square) = (next, found);
+            if done {
+                break;
+            }
+        }
+        std::f64::consts::TAU * square.sqrt()
+    }
+}
+
 /// How a body steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Regime {

@@ -49,6 +49,17 @@ impl Spread {
         parts.iter_mut().for_each(|(_, weight)| *weight *= share);
         Self(parts)
     }
+
+    /// The nodes and shares of a point inside a face; nodes without share are left out.
+    #[must_use]
+    pub fn of_face(nodes: [u32; 3], weights: [f64; 3]) -> Self {
+        Self(nodes.into_iter().zip(weights).filter(|(_, weight)| *weight != 0.0).collect())
+    }
+
+    /// Nodes and shares.
+    pub fn parts(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.0.iter().copied()
+    }
 }
 
 impl FemModel {

@@ -194,6 +194,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
         bodies,
         tools: vec![tool.clone()],
         needle,
+        joints: Vec::new(),
         materials: spec.materials.clone(),
         gravity: spec.gravity,
         rate_hz: spec.simulation_hz,
@@ -374,8 +375,8 @@ impl Check<'_> {
                 (Weight::Fixed, _) => Some(Motion::Fixed),
                 (Weight::Elastic(material), _) => self.elastic(index, material, elements.as_deref()),
                 (Weight::Tissue, _) => elements.as_deref().and_then(|mesh| self.tissue(index, mesh)),
-                (Weight::Mass(mass), Some(p)) => inertia_of(p, mass / p.mass).map(Motion::Free),
-                (Weight::Density(density), Some(p)) => inertia_of(p, density).map(Motion::Free),
+                (Weight::Mass(mass), Some(p)) => inertia_of(p, mass / p.mass).map(Motion::Rigid),
+                (Weight::Density(density), Some(p)) => inertia_of(p, density).map(Motion::Rigid),
                 (_, None) => None,
             };
             if motion.is_none() && !matches!(body.weight, Weight::Elastic(_) | Weight::Tissue) {
@@ -422,7 +423,7 @@ impl Check<'_> {
         };
         let made = FemModel::new(&spec)
             .map_err(ElasticError::from)
-            .and_then(|fem| ElasticModel::new(Arc::new(fem), &group(TOUCHING), gravity, Stepping::AtRest));
+            .and_then(|fem| ElasticModel::new(Arc::new(fem), mesh, &group(TOUCHING), gravity, Stepping::Static));
         match made {
             Ok(model) => Some(Motion::Elastic(Arc::new(model.shown(mesh)))),
             Err(error) => {

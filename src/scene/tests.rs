@@ -110,7 +110,7 @@ fn the_wall_is_what_its_file_says() {
 fn by_statics_the_box_slides_when_pushed_low_and_tips_when_pushed_high() {
     let built = built("box_on_table", &[], &device("simulated-3dof")).expect("they go together");
     let (table, body) = (&built.sim.bodies[0], &built.sim.bodies[1]);
-    let Motion::Free(inertia) = body.motion else { unreachable!("the box moves") };
+    let Motion::Rigid(inertia) = body.motion else { unreachable!("the box moves") };
     let weight = inertia.mass_kg() * 9.81;
     let friction = |body: &BodyModel| built.sim.materials[body.material].friction;
     let slides_at = (friction(table) * friction(body)).sqrt() * weight;
@@ -343,7 +343,7 @@ fn fixed_bodies_may_overlap_and_moving_ones_may_rest_on_each_other() {
                 pose = { xyz = [0.2, 0, 0] }\n[body.ball]\nshape = { kind = \"sphere\", radius = 0.01 }\n\
                 density = \"1 g/cm^3\"\nmaterial = \"wood\"\npose = { xyz = [0.2, 0, 0.02] }\n[tool]";
     let built = built("box_on_table", &[("[tool]", more)], &device("simulated-3dof")).expect("they go together");
-    let Motion::Free(inertia) = built.sim.bodies[3].motion else { unreachable!("the ball moves") };
+    let Motion::Rigid(inertia) = built.sim.bodies[3].motion else { unreachable!("the ball moves") };
     let mass = 4.0 / 3.0 * std::f64::consts::PI * 1e-6 * 1000.0;
     assert!((inertia.mass_kg() - mass).abs() < 1e-12);
 }
@@ -454,7 +454,7 @@ fn bodies_move_about_their_centre_of_mass_and_shapes_stand_where_they_were_put()
     let center = body.shape.mass_properties(1.0).expect("it has an end").center;
     let place = written.rotation * center + written.translation.vector;
     assert!(center.z < -0.02 && (body.start.translation.vector - place).norm() < 1e-15);
-    let Motion::Free(inertia) = body.motion else { unreachable!("it has a mass") };
+    let Motion::Rigid(inertia) = body.motion else { unreachable!("it has a mass") };
     assert!((inertia.mass_kg() - 1.0).abs() < 1e-14);
 }
 

@@ -2,15 +2,25 @@
 //!
 //! Thread: simulation.
 
-use super::rows::{Bent, Contact};
+use super::assemble::Assembly;
+use super::body::beam::Beam;
+use super::body::corotational::Corotational;
+use super::body::elastic::Elastic;
+use super::body::rigid::Mover;
+use super::body::tissue::Tissue;
+use super::body::{Anchor, Body};
+use super::source::contact::Contact;
+use super::source::joint::Joint;
+use super::source::needle::NeedleSource;
+use super::source::soft::SoftContacts;
 use super::step::FORESEEN_S;
-use super::{ElasticState, MaterialOrder, Motion, NeedleError, NeedleState, SimModel, ToolBody};
+use super::{MaterialOrder, Motion, NeedleError, SimModel};
 use crate::collision::{Collider, CollisionModel, ModelError, Request, Service, Watch};
 use crate::geometry::{Feature, Shape};
-use crate::math::{Mat6, Pose, Twist, Vec3, Wrench};
+use crate::math::{Pose, Twist, Vec3, Wrench};
 use crate::mechanism::newton::Workspace;
 use crate::mechanism::pmi::{Coriolis, Gravity, RigidBody, RigidStep};
-use crate::mechanism::{Block, BlockId, MechanismSnapshot, Problem};
+use crate::mechanism::{BlockId, MechanismSnapshot, Problem};
 use crate::shared::{MonoNs, NS_PER_S, SceneView, Stamp, ToolSample};
 
 /// Most contacts of a pair of parts.
@@ -21,64 +31,11 @@ const CONTACTS_WATCHED: usize = 36;
 /// Length of a step up to which a tool hardly moves in it, s.
 const SHORT_STEP_S: f64 = 2e-3;
 
-/// One of the things contacts act between.
-#[derive(Clone, Debug)]
-pub(super) struct Mover {
-    pub shape: Shape,
-    pub pose_body_shape: Pose,
-    /// Pose at the start of the step; from stage 6 on at its end.
-    pub pose: Pose,
-    /// Twist at the start of the step; from stage 6 on at its end.
-    pub twist: Twist,
-    /// Midpoint twist without contact.
-    pub free: Twist,
-    /// Midpoint twist.
-    pub midpoint: Twist,
-    /// Besides it, what moves the body without giving it speed.
-    pub creep: Twist,
-    /// `A⁻¹`; zero for what does not yield.
-    pub inverse: Mat6,
-    /// `M⁻¹`; zero for what does not yield.
-    pub inverse_mass: Mat6,
-    /// Where rows are made.
-    pub bent: Bent,
-    /// Sum of the contact wrenches of the step.
-    pub contact: Wrench,
-}
-
-impl Mover {
-    pub(super) fn fixed(shape: Shape, pose_body_shape: Pose, pose: Pose) -> Self {
-        Self {
-            shape,
-            pose_body_shape,
-            pose,
-            twist: Twist::zeros(),
-            free: Twist::zeros(),
-            midpoint: Twist::zeros(),
-            creep: Twist::zeros(),
-            inverse: Mat6::zeros(),
-            inverse_mass: Mat6::zeros(),
-            bent: Bent::at(pose),
-            contact: Wrench::zeros(),
-        }
-    }
-
-    /// A tool at `pose`: nothing in the simulation moves it.
-    pub(super) fn tool(tool: &ToolBody, pose: Pose) -> Self {
-        Self::fixed(tool.shape.clone(), tool.pose_tool_shape, pose)
-    }
-
-    /// Forces move it.
-    pub(super) fn yields(&self) -> bool {
-        self.inverse_mass[(0, 0)] > 0.0
-    }
-}
-
 /// Force between two bodies of the scene over the last step. What a tool does is known to its haptic thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactForce {
     /// Names the contact from step to step.
-    pub id: u64,
+    pub id: BlockId,
     /// The bodies, by index in the model. The force acts on the first.
     pub bodies: [usize; 2],
     /// Where, in the world.
@@ -125,29 +82,27 @@ pub enum SimError {
 pub struct SimData {
     /// Step number and the time its state holds at.
     pub stamp: Stamp,
-    /// Bodies that move; `None` for fixed ones. Written by 4 move, 5 settle, 7 push apart.
-    pub bodies: Vec<Option<RigidBody>>,
-    /// Bodies that deform; `None` for others. Written by 5 settle.
-    pub elastic: Vec<Option<ElasticState>>,
-    /// The needle and the tissue it goes into. Written by 5 settle.
-    pub needle: Option<NeedleState>,
-    /// Poses as shown. Written by 8 publish.
+    /// The bodies of the model, and behind them the beam of a needle. Written by 7 correct, 8 settle.
+    pub bodies: Vec<Body>,
+    /// Poses as shown. Written by 9 publish.
     pub view: SceneView,
-    /// Path of a needle through the scene, m, from its entry to its tip, as shown; empty without one. Written by 8 publish.
+    /// Path of a needle through the scene, m, from its entry to its tip, as shown; empty without one. Written by 9 publish.
     pub path: Vec<Vec3>,
     /// Figures of the last step.
     pub report: StepReport,
-    /// Forces of the last step. Written by 5 settle.
+    /// Forces of the last step. Written by 8 settle.
     pub forces: Vec<ContactForce>,
     /// Friction and restitution in use, in the order of [`SimModel::materials`].
     pub(super) materials: Vec<(f64, f64)>,
     /// Sequence of the material order taken last.
     materials_taken: u64,
+    /// Computing time of a step over its length, for bodies that choose how they step by it.
+    pub(super) load: f64,
     pub(super) service: Service,
     pub(super) request: Request,
     /// The tools as they were last seen.
     pub(super) seen: Vec<ToolSample>,
-    // 1 place
+    // 1 place, 2 free
     /// The tools, then the bodies: body `i` of the model is mover `hands() + i`.
     pub(super) movers: Vec<Mover>,
     pub(super) steps: Vec<Option<RigidStep>>,
@@ -155,20 +110,21 @@ pub struct SimData {
     pub(super) external: Vec<Wrench>,
     /// Features of each mover's shape, in the frame of the body.
     pub(super) features: Vec<Vec<Feature>>,
-    // 6 collide
-    /// Between bodies of the scene.
+    // 3 collide
+    /// Between rigid bodies of the scene.
     pub(super) contacts: Vec<Contact>,
-    /// Between a tool and a body of the scene, or two tools.
+    /// Between a tool and a rigid body of the scene, or two tools.
     pub(super) tool_contacts: Vec<Contact>,
-    // 2 assemble, 3 solve
-    pub(super) blocks: Vec<Block>,
-    pub(super) compliance: Vec<f64>,
-    pub(super) free: Vec<f64>,
-    pub(super) lambda: Vec<f64>,
-    /// Total impulses of the step, N·s; written by 3 solve, 5 settle.
+    // 4 gather
+    pub(super) joints: Vec<Joint>,
+    pub(super) soft_contacts: SoftContacts,
+    pub(super) needle: Option<NeedleSource>,
+    // 5 assemble, 6 solve
+    pub(super) assembly: Assembly,
+    /// Total impulses of the step, N·s; written by 6 solve, 8 settle.
     pub(super) impulses: Vec<f64>,
-    /// Forces of the last step by contact, sorted, for the warm start.
-    pub(super) remembered: Vec<(BlockId, [f64; 3])>,
+    /// Velocity of the soft ends along each row at the end of the step, m/s; written by 7 correct.
+    pub(super) soft_speeds: Vec<f64>,
     pub(super) workspace: Workspace,
 }
 
@@ -197,25 +153,26 @@ impl SimData {
     }
 
     fn with_service(model: &SimModel, service: Service) -> Result<Self, SimError> {
-        let gravity = Gravity { acceleration: model.gravity };
-        let body = |body: &super::BodyModel| match body.motion {
-            Motion::Fixed | Motion::Elastic(_) | Motion::Tissue(_) => None,
-            Motion::Free(inertia) => {
-                Some(RigidBody::new(inertia, gravity, Coriolis::Midpoint, body.start, Twist::zeros()))
-            }
-        };
-        let elastic = |body: &super::BodyModel| match &body.motion {
-            Motion::Elastic(model) => Some(ElasticState::new(model.clone())),
-            Motion::Fixed | Motion::Free(_) | Motion::Tissue(_) => None,
-        };
         let mut movers: Vec<Mover> = model.tools.iter().map(|tool| Mover::tool(tool, tool.start)).collect();
         movers
             .extend(model.bodies.iter().map(|body| Mover::fixed(body.shape.clone(), body.pose_body_shape, body.start)));
+        let mut bodies = Vec::with_capacity(model.bodies.len() + 1);
+        for body in &model.bodies {
+            bodies.push(make_body(model, body)?);
+        }
+        let soft_contacts = SoftContacts::new(&bodies);
+        let needle = match (&model.needle, model.tools.first()) {
+            (Some(needle), Some(tool)) => {
+                let beam = Beam::new(needle.beam, 0, needle.pose_tool_hub, &tool.start).map_err(NeedleError::from)?;
+                bodies.push(Body::Beam(Box::new(beam)));
+                Some(NeedleSource::new(needle.clone(), bodies.len() - 1))
+            }
+            _ => None,
+        };
+        let hands = model.tools.len();
+        let joint = |joint| Joint::new(joint, hands, |body| model.bodies[body].start);
         let mut data = Self {
             stamp: Stamp::default(),
-            bodies: model.bodies.iter().map(body).collect(),
-            elastic: model.bodies.iter().map(elastic).collect(),
-            needle: needle(model)?,
             view: SceneView::empty(),
             path: Vec::new(),
             report: StepReport::default(),
@@ -223,21 +180,23 @@ impl SimData {
             materials: model.materials.iter().map(|material| (material.friction, material.restitution)).collect(),
             materials_taken: 0,
             seen: model.tools.iter().map(|tool| ToolSample::at_rest(tool.start)).collect(),
+            load: 0.0,
             service,
             request: Request::new(),
             steps: vec![None; movers.len()],
-            external: vec![Wrench::zeros(); model.bodies.len()],
+            external: vec![Wrench::zeros(); bodies.len()],
             features: features(model),
             movers,
             contacts: Vec::new(),
             tool_contacts: Vec::new(),
-            blocks: Vec::new(),
-            compliance: Vec::new(),
-            free: Vec::new(),
-            lambda: Vec::new(),
+            joints: model.joints.iter().map(joint).collect(),
+            soft_contacts,
+            needle,
+            assembly: Assembly::default(),
             impulses: Vec::new(),
-            remembered: Vec::new(),
+            soft_speeds: Vec::new(),
             workspace: Workspace::default(),
+            bodies,
         };
         data.show();
         Ok(data)
@@ -269,8 +228,15 @@ impl SimData {
 
     /// Friction and restitution between two materials: the geometric mean of the one, the larger of the other.
     pub(super) fn pair(&self, a: usize, b: usize) -> (f64, f64) {
-        let (a, b) = (self.materials[a], self.materials[b]);
-        ((a.0 * b.0).sqrt(), a.1.max(b.1))
+        pair(&self.materials, a, b)
+    }
+
+    /// Tells bodies that step as the computing time allows what share of a step the last steps took. A number that is not finite changes
+    /// nothing.
+    pub fn set_load(&mut self, load: f64) {
+        if load.is_finite() {
+            self.load = load;
+        }
     }
 
     /// Number of tools.
@@ -278,16 +244,43 @@ impl SimData {
         self.seen.len()
     }
 
-    /// The contact problem of the last step between bodies of the scene, for those who study solvers.
+    /// The largest problem of the last step, for studies of solvers.
     #[must_use]
     pub fn problem(&self) -> Problem<'_> {
-        Problem { blocks: &self.blocks, compliance: &self.compliance, stride: self.free.len(), free: &self.free }
+        self.assembly.largest()
     }
 
-    /// Pose of body `index` now.
+    /// Pose of body `index` now; of a soft body, that of its carrier frame.
     #[must_use]
     pub fn pose(&self, index: usize) -> &Pose {
-        self.bodies[index].as_ref().map_or(&self.movers[self.hands() + index].pose, RigidBody::pose)
+        match &self.bodies[index] {
+            Body::Rigid(body) => body.pose(),
+            body => body.carrier().unwrap_or(&self.movers[self.hands() + index].pose),
+        }
+    }
+
+    /// Shares of the soft ends in the places of rows that rigid bodies are on too, at the start of the step, m.
+    pub(super) fn soft_starts(&self) -> Vec<f64> {
+        self.soft_shares(|body, anchor, row| self.bodies[body].start_place(anchor, row))
+    }
+
+    /// Velocities of the soft ends, from their places at the start of the step that was just finished.
+    pub(super) fn find_soft_speeds(&mut self, starts: &[f64], step_s: f64) {
+        let ends = self.soft_shares(|body, anchor, row| self.bodies[body].place(anchor, row));
+        self.soft_speeds.clear();
+        self.soft_speeds.extend(ends.iter().zip(starts).map(|(end, start)| (end - start) / step_s));
+    }
+
+    fn soft_shares(&self, place: impl Fn(usize, &Anchor, usize) -> Vec3) -> Vec<f64> {
+        let mut shares = Vec::with_capacity(self.assembly.lambda.len());
+        for constraint in &self.assembly.constraints {
+            let meets_rigid = constraint.is_soft() && (0..2).any(|side| constraint.rigid_rows(side).is_some());
+            for row in 0..constraint.law.rows() {
+                let span = constraint.span().filter(|_| meets_rigid);
+                shares.push(span.map_or(0.0, |span| span.soft_along(row, &place)));
+            }
+        }
+        shares
     }
 
     /// Pushes body `index` during the next step, and that step alone, with `wrench` (force in the world, torque about the
@@ -300,8 +293,14 @@ impl SimData {
     /// Kinetic and potential energy of all bodies, J.
     #[must_use]
     pub fn energy_j(&self) -> f64 {
-        let rigid: f64 = self.bodies.iter().flatten().map(|body| body.ledger().total_j()).sum();
-        rigid + self.elastic.iter().flatten().map(ElasticState::energy_j).sum::<f64>()
+        self.bodies.iter().map(Body::energy_j).sum()
+    }
+
+    /// Calls `each` with points along the channels that the needle is in, from the entry to the end, in the world.
+    pub fn channel(&self, each: &mut dyn FnMut(Vec3)) {
+        if let Some(needle) = &self.needle {
+            needle.channel(&self.bodies, each);
+        }
     }
 
     /// True when the collision thread was to serve the last step and could not.
@@ -324,27 +323,38 @@ impl SimData {
         let mut tools = self.seen.iter().map(|tool| tool.pose_world_tool);
         self.view.tool = tools.next().unwrap_or_default();
         self.view.other_tool = tools.next();
-        for index in 0..self.bodies.len() {
+        for index in 0..self.movers.len() - self.hands() {
             let pose = *self.pose(index);
             self.view.show(pose);
         }
         self.path.clear();
         if let Some(needle) = &self.needle {
             self.view.needle = Some(*needle.figures());
-            self.path.extend(needle.beam().shape());
+            self.path.extend(self.bodies.iter().filter_map(Body::beam).flat_map(|beam| beam.body().shape()));
         }
     }
 }
 
-/// The needle at its start, with all tissue of the scene.
-fn needle(model: &SimModel) -> Result<Option<NeedleState>, NeedleError> {
-    let (Some(needle), Some(tool)) = (&model.needle, model.tools.first()) else { return Ok(None) };
-    let tissue = |(index, body): (usize, &super::BodyModel)| match &body.motion {
-        Motion::Tissue(tissue) => Some((index, tissue.clone(), body.start)),
-        Motion::Fixed | Motion::Free(_) | Motion::Elastic(_) => None,
-    };
-    let tissues: Vec<_> = model.bodies.iter().enumerate().filter_map(tissue).collect();
-    NeedleState::new(needle.clone(), &tissues, &tool.start).map(Some)
+/// A body at its start, at rest.
+fn make_body(model: &SimModel, body: &super::BodyModel) -> Result<Body, SimError> {
+    Ok(match &body.motion {
+        Motion::Fixed => Body::Fixed,
+        Motion::Rigid(inertia) => {
+            let gravity = Gravity { acceleration: model.gravity };
+            Body::Rigid(Box::new(RigidBody::new(*inertia, gravity, Coriolis::Midpoint, body.start, Twist::zeros())))
+        }
+        Motion::Elastic(elastic) => Body::Elastic(Box::new(Elastic::new(elastic.clone(), body.start))),
+        Motion::Corotational(soft) => Body::Corotational(Box::new(Corotational::new(soft.clone(), body.start))),
+        Motion::Tissue(tissue) => {
+            Body::Tissue(Box::new(Tissue::new(tissue.clone(), body.start).map_err(NeedleError::from)?))
+        }
+    })
+}
+
+/// Friction and restitution between two materials: the geometric mean of the one, the larger of the other.
+pub(super) fn pair(materials: &[(f64, f64)], a: usize, b: usize) -> (f64, f64) {
+    let (a, b) = (materials[a], materials[b]);
+    ((a.0 * b.0).sqrt(), a.1.max(b.1))
 }
 
 /// Features of the tools and of every body, each in the frame of its body.
@@ -372,9 +382,16 @@ fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
         body.map(|body| &body.motion)
     };
     let is_fixed = |mover: u16| matches!(motion(mover), Some(Motion::Fixed));
-    let deforms = |mover: u16| matches!(motion(mover), Some(Motion::Elastic(_) | Motion::Tissue(_)));
+    let deforms =
+        |mover: u16| matches!(motion(mover), Some(Motion::Elastic(_) | Motion::Corotational(_) | Motion::Tissue(_)));
+    let joined = |a: u16, b: u16| {
+        let body = |mover: u16| usize::from(mover).checked_sub(hands);
+        let both = [body(a), body(b)];
+        model.joints.iter().any(|joint| joint.bodies == both || joint.bodies == [both[1], both[0]])
+    };
     let mut pairs = CollisionModel::every_pair(&colliders, is_fixed);
-    pairs.retain(|pair| !deforms(pair.a) && !deforms(pair.b));
+    // Soft bodies have a detection of their own; bodies that a joint connects do not touch.
+    pairs.retain(|pair| !deforms(pair.a) && !deforms(pair.b) && !joined(pair.a, pair.b));
     let made = CollisionModel::new(&colliders, pairs, model.margin_m)?;
     let made = made.reducing(model.reduction, CONTACTS_OF_PARTS);
     // A short step needs no watch: what is next is among the contacts.

@@ -2,24 +2,30 @@
 //!
 //! Thread: simulation. [`step`] is pure; [`thread`] paces it.
 
+mod assemble;
+mod body;
+mod constraint;
 mod data;
-mod elastic;
 mod materials;
 mod model;
-mod needle;
 mod publish;
-mod rows;
 mod settle;
 mod skins;
+mod source;
 mod step;
 pub mod thread;
 
+pub use body::beam::Beam;
+pub use body::corotational::{Corotational, CorotationalModel, Steps, WholeMotion};
+pub use body::elastic::{Elastic, ElasticError, ElasticModel, Stepping};
+pub use body::surface::SoftSkin;
+pub use body::tissue::Tissue;
+pub use body::{Body, Point};
 pub use data::{ContactForce, SimData, SimError, StepReport, empty_snapshot};
-pub use elastic::{ElasticError, ElasticModel, ElasticState, Obstacle, SoftContact, Stepping};
 pub use materials::{MAX_MATERIALS, MaterialOrder};
-pub use model::{BodyModel, Material, Motion, SimModel, ToolBody};
-pub use needle::{
-    Breathing, Forbidden, Layer, NeedleError, NeedleModel, NeedleState, Target, TissueError, TissueModel, TissueSpec,
-};
+pub use model::{BodyModel, JointKind, JointModel, Material, Motion, SimModel, ToolBody};
 pub use skins::{Painter, skin_models};
+pub use source::needle::{
+    Breathing, Forbidden, Layer, NeedleError, NeedleModel, Target, TissueError, TissueModel, TissueSpec,
+};
 pub use step::{is_free, step};

@@ -2,7 +2,7 @@
 //!
 //! Thread: any (plain data, made by `scene`).
 
-use super::{ElasticModel, NeedleModel, TissueModel};
+use super::{CorotationalModel, ElasticModel, NeedleModel, TissueModel};
 use crate::collision::Reduction;
 use crate::collision::field::Baked;
 use crate::geometry::Shape;
@@ -28,11 +28,41 @@ pub enum Motion {
     /// Not at all.
     Fixed,
     /// As a rigid body.
-    Free(RigidInertia),
-    /// It stays where it is and deforms. The tools alone touch it.
+    Rigid(RigidInertia),
+    /// Held; deforms linearly.
     Elastic(Arc<ElasticModel>),
-    /// Its support stays where it is or breathes, and it deforms. Needles go into it.
+    /// Held or free; deforms with large rotations.
+    Corotational(Arc<CorotationalModel>),
+    /// On a support that may breathe; deforms, and needles go into it.
     Tissue(Arc<TissueModel>),
+}
+
+/// What a joint leaves free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JointKind {
+    /// Nothing.
+    Fixed,
+    /// Rotation about z.
+    Hinge,
+    /// Translation along z.
+    Slider,
+    /// All rotations.
+    Ball,
+}
+
+/// A joint between two bodies.
+#[derive(Clone, Debug)]
+pub struct JointModel {
+    /// Name in the scene file.
+    pub name: String,
+    /// What it leaves free.
+    pub kind: JointKind,
+    /// The bodies, by index; none is the world.
+    pub bodies: [Option<usize>; 2],
+    /// Frame of the joint in the world at the start; z is the axis of a hinge or slider.
+    pub frame: Pose,
+    /// Compliance of the joint, m/N (rad/(N·m) for rotations).
+    pub compliance: f64,
 }
 
 /// One body of the scene.
@@ -82,6 +112,8 @@ pub struct SimModel {
     pub tools: Vec<ToolBody>,
     /// The needle that the first tool holds, where it is one.
     pub needle: Option<Arc<NeedleModel>>,
+    /// Joints between bodies.
+    pub joints: Vec<JointModel>,
     /// Materials, as they are at the start.
     pub materials: Vec<Material>,
     /// Acceleration of gravity, m/s².
@@ -114,6 +146,25 @@ impl ToolBody {
 }
 
 impl SimModel {
+    /// A scene without bodies and tools, stepped `rate_hz` times a second: for those who fill it by hand.
+    #[must_use]
+    pub fn empty(rate_hz: f64, margin_m: f64) -> Self {
+        Self {
+            bodies: Vec::new(),
+            tools: Vec::new(),
+            needle: None,
+            joints: Vec::new(),
+            materials: Vec::new(),
+            gravity: Vec3::zeros(),
+            rate_hz,
+            margin_m,
+            travel_m: margin_m,
+            collision_thread: false,
+            reduction: Reduction::default(),
+            solver: Settings::default(),
+        }
+    }
+
     /// Length of a step, s.
     #[must_use]
     pub fn step_s(&self) -> f64 {

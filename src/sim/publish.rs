@@ -14,157 +14,219 @@
 //! either hand do work on the box that the other never feels. As a body with a mass it takes no more energy than it is
 //! given. A tool that is where its handle is (direct coupling, or nothing rendered) is a wall, and moves with its twist.
 //!
-//! Deformable bodies answer at once: each of their nodes near the tool travels with its place without the tool's force and with
-//! its compliance at rest ([`super::elastic`]). What the other hand does to the body is in that place.
+//! Soft bodies. Their compliance is in the matrix of the snapshot, over all rows that act on them; a row's offset is the place it has
+//! without the forces of the rows that travel. A body that nothing holds travels as a rigid body as well, and its compliance is that of its
+//! deformation alone ([`super::body::corotational`]).
 
-use super::elastic::{SoftContact, fill_answer};
-use super::needle::write_needle;
-use super::rows::Contact;
+use super::body::corotational::WholeMotion;
+use super::constraint::{Constraint, End, Span, sign};
+use super::source::contact::Contact;
 use super::{SimData, SimModel};
 use crate::collision::Side;
 use crate::geometry::Shape;
-use crate::math::{Mat6, Vec3};
+use crate::math::{Mat6, Pose, Vec3, Vec6, join};
 use crate::mechanism::{
-    Anew, Block, BlockId, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind,
-    SceneBody,
+    Anew, Block, BlockId, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, Meaning, MechanismSnapshot, NO_BODY, Row,
+    RowKind, SceneBody, TipMark,
 };
-/// Contacts that fit into a snapshot.
-const ROOM: usize = if MAX_ROWS / 3 < MAX_BLOCKS { MAX_ROWS / 3 } else { MAX_BLOCKS };
 
-/// Writes the mechanism of the step just made as `hand` can feel it; gives the number of contacts that did not fit.
+/// A constraint that a hand may feel.
+#[derive(Clone, Copy)]
+enum Felt<'a> {
+    /// Rigid contacts are those of the end of the step.
+    Contact(&'a Contact),
+    /// Everything else is as it was solved.
+    Span(&'a Constraint, &'a Span),
+}
+
+impl Felt<'_> {
+    fn id(&self) -> BlockId {
+        match self {
+            Self::Contact(contact) => BlockId::Contact(contact.candidate.id),
+            Self::Span(constraint, _) => constraint.id,
+        }
+    }
+
+    fn law(&self) -> Law {
+        match self {
+            Self::Contact(contact) => Law::Contact { friction: contact.friction, compliance: 0.0 },
+            Self::Span(constraint, _) => constraint.law,
+        }
+    }
+
+    /// What is on its two sides: tools, then bodies; none for what nothing moves.
+    fn sides(&self, data: &SimData) -> [Option<usize>; 2] {
+        match self {
+            Self::Contact(contact) => contact.movers.map(Some),
+            Self::Span(_, span) => [0, 1].map(|side: usize| match &span.ends[side] {
+                End::Still { .. } => None,
+                End::Tool { hand, .. } => Some(*hand),
+                End::Rigid { mover, .. } => Some(*mover),
+                End::Soft { body, .. } => Some(data.hands() + body),
+            }),
+        }
+    }
+
+    /// How far it is from being closed, m.
+    fn gap(&self, data: &SimData) -> f64 {
+        match self {
+            Self::Contact(contact) => contact.candidate.gap,
+            Self::Span(constraint, span) if constraint.law.is_one_sided(0) => {
+                span.violation(0, &data.movers, &data.bodies)
+            }
+            Self::Span(..) => f64::NEG_INFINITY,
+        }
+    }
+}
+
+/// Writes the mechanism of the step just made as `hand` can feel it; gives the number of constraints that did not fit.
 pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: usize, out: &mut MechanismSnapshot) -> u32 {
     let (chosen, dropped) = choose(data, hand);
     out.stamp = data.stamp;
     out.step_s = model.step_s();
     out.pose_world_tool = data.seen[hand].pose_world_tool;
     out.block_count = chosen.len();
-    out.row_count = 3 * chosen.len();
+    out.row_count = 0;
     out.dropped = dropped;
     let places = write_bodies(model, data, hand, &chosen, out);
-    for (index, contact) in chosen.iter().enumerate() {
-        out.blocks[index] = Block {
-            id: BlockId::Contact(contact.candidate.id),
-            first: 3 * index,
-            law: Law::Contact { friction: contact.friction, compliance: 0.0 },
-        };
-        out.anew[index] = anew(data, hand, contact);
-        let known = data.remembered.binary_search_by_key(&out.blocks[index].id, |(id, _)| *id);
-        let forces = known.map_or([0.0; 3], |at| data.remembered[at].1);
-        out.lambda[3 * index..][..3].copy_from_slice(&forces);
-        for k in 0..3 {
-            out.rows[3 * index + k] = row(data, hand, contact, k, &places);
-        }
-    }
-    for row in 0..out.row_count {
-        out.compliance[row * MAX_ROWS..][..out.row_count].fill(0.0);
-    }
-    out.dropped += write_elastic(model, data, hand, out);
-    out.tip = None;
-    if let (0, Some(needle)) = (hand, &data.needle) {
-        out.dropped += write_needle(needle, &out.pose_world_tool.clone(), out);
-    }
-    out.dropped
-}
-
-/// Adds the contacts of the hand's tool with deformable bodies behind the others; gives the number of those that did not fit.
-fn write_elastic(model: &SimModel, data: &SimData, hand: usize, out: &mut MechanismSnapshot) -> u32 {
-    let mut dropped = 0;
-    for (index, body) in data.elastic.iter().enumerate() {
-        let Some(body) = body else { continue };
-        let first = out.row_count;
-        let mut chosen: Vec<(&SoftContact, &[f64])> =
-            body.contacts().iter().zip(body.lambda().chunks_exact(3)).filter(|(c, _)| c.obstacle == hand).collect();
-        let room = ROOM - out.block_count;
-        if chosen.len() > room {
-            dropped += (chosen.len() - room) as u32;
-            chosen.sort_by(|a, b| a.0.gap.total_cmp(&b.0.gap));
-            chosen.truncate(room);
-        }
-        let contacts: Vec<SoftContact> = chosen.iter().map(|(contact, _)| **contact).collect();
-        let mut compliance = Vec::new();
-        fill_answer(&body.model().answer, &contacts, &mut compliance);
-        let rows = 3 * contacts.len();
-        for row in 0..first {
-            out.compliance[row * MAX_ROWS + first..][..rows].fill(0.0);
-        }
-        for (row, values) in compliance.chunks_exact(rows.max(1)).enumerate() {
-            let target = &mut out.compliance[(first + row) * MAX_ROWS..][..first + rows];
-            target[..first].fill(0.0);
-            target[first..].copy_from_slice(values);
-        }
-        for (contact, force) in chosen {
-            let law = Law::Contact { friction: contact.friction, compliance: 0.0 };
-            let id = BlockId::Soft { bodies: [index as u16, hand as u16], key: contact.node as u64 };
-            out.blocks[out.block_count] = Block { id, first: out.row_count, law };
-            let place = data.pose(index) * nalgebra::Point3::from(body.without(contact.node, hand));
-            out.anew[out.block_count] = Anew::OfNode { place: place.coords };
-            out.block_count += 1;
-            let foot = model.tools[hand].pose_tool_shape * nalgebra::Point3::from(contact.foot);
-            for k in 0..3 {
-                let direction = data.pose(index).rotation * contact.directions[k];
-                let offset = direction.dot(&place.coords);
-                out.lambda[out.row_count] = force[k];
-                out.rows[out.row_count] =
-                    Row { kind: RowKind::Point, direction, point_tool: foot.coords, offset, ..Row::EMPTY };
-                out.row_count += 1;
+    for (index, felt) in chosen.iter().enumerate() {
+        let (first, law) = (out.row_count, felt.law());
+        out.blocks[index] = Block { id: felt.id(), first, law };
+        out.anew[index] = Anew::No;
+        out.row_count += law.rows();
+        match felt {
+            Felt::Contact(contact) => {
+                out.anew[index] = anew(data, hand, contact);
+                let forces = data.assembly.known(BlockId::Contact(contact.candidate.id)).unwrap_or([0.0; 3]);
+                out.lambda[first..first + 3].copy_from_slice(&forces);
+                for k in 0..3 {
+                    out.rows[first + k] = row(data, hand, contact, k, &places);
+                }
+            }
+            Felt::Span(constraint, _) => {
+                out.lambda[first..out.row_count].copy_from_slice(&data.assembly.lambda[constraint.rows()]);
             }
         }
     }
-    dropped
+    write_compliance(data, &chosen, out);
+    // Offsets of rows on soft bodies are places without the forces that travel.
+    for (index, felt) in chosen.iter().enumerate() {
+        let Felt::Span(constraint, span) = felt else { continue };
+        for k in 0..constraint.law.rows() {
+            let at = out.blocks[index].first + k;
+            let given: f64 = (0..out.row_count).map(|j| out.compliance[at * MAX_ROWS + j] * out.lambda[j]).sum();
+            out.rows[at] = span_row(data, hand, (constraint, span), k, given, &places);
+        }
+        let rows = out.blocks[index].range();
+        out.anew[index] = node_at_tool(data, hand, span, &out.rows[rows]);
+    }
+    out.tip = tip(data, hand);
+    out.dropped
 }
 
-/// Writes the bodies of the chosen contacts; gives the place of each mover among them.
+/// Matrix of the snapshot: the share of soft bodies.
+fn write_compliance(data: &SimData, chosen: &[Felt<'_>], out: &mut MechanismSnapshot) {
+    for row in 0..out.row_count {
+        out.compliance[row * MAX_ROWS..][..out.row_count].fill(0.0);
+    }
+    let soft = |(index, felt): (usize, &Felt<'_>)| match felt {
+        Felt::Span(constraint, _) if constraint.is_soft() => Some((index, constraint.rows())),
+        _ => None,
+    };
+    let soft: Vec<_> = chosen.iter().enumerate().filter_map(soft).collect();
+    for (i, rows) in &soft {
+        for (j, columns) in &soft {
+            let (first, second) = (out.blocks[*i].first, out.blocks[*j].first);
+            for (a, row) in rows.clone().enumerate() {
+                for (b, column) in columns.clone().enumerate() {
+                    out.compliance[(first + a) * MAX_ROWS + second + b] = data.assembly.soft_between(row, column);
+                }
+            }
+        }
+    }
+}
+
+/// The tip of the needle that a hand holds.
+fn tip(data: &SimData, hand: usize) -> Option<TipMark> {
+    let needle = data.needle.as_ref().filter(|_| hand == 0)?;
+    Some(TipMark { block: needle.tip_id?, known: needle.known, grows_n_per_m: needle.tip_grows })
+}
+
+/// Writes the bodies of the chosen constraints; gives the place of each tool and body among them.
 fn write_bodies(
     model: &SimModel,
     data: &SimData,
     hand: usize,
-    chosen: &[&Contact],
+    chosen: &[Felt<'_>],
     out: &mut MechanismSnapshot,
 ) -> Vec<u8> {
-    let mut places = vec![NO_BODY; data.movers.len()];
+    let mut places = vec![NO_BODY; data.hands() + data.bodies.len()];
     out.body_count = 0;
-    for mover in chosen.iter().flat_map(|contact| contact.movers) {
-        if passes_on(data, hand, mover) && places[mover] == NO_BODY && out.body_count < MAX_SCENE_BODIES {
-            places[mover] = out.body_count as u8;
-            out.bodies[out.body_count] = body(model, data, mover);
+    for side in chosen.iter().flat_map(|felt| felt.sides(data)).flatten() {
+        if side == hand || places[side] != NO_BODY || out.body_count == MAX_SCENE_BODIES {
+            continue;
+        }
+        if let Some(body) = scene_body(model, data, side) {
+            places[side] = out.body_count as u8;
+            out.bodies[out.body_count] = body;
             out.body_count += 1;
         }
     }
     places
 }
 
-/// A mover as the haptic thread moves it on.
-fn body(model: &SimModel, data: &SimData, mover: usize) -> SceneBody {
-    let Some(index) = mover.checked_sub(data.hands()) else {
-        let tool = &data.seen[mover];
-        let inverse_mass = tool.pull.map_or_else(Mat6::zeros, |_| model.tools[mover].inverse_mass());
+/// A tool or body as the haptic thread moves it on; none for what does not move as a whole.
+fn scene_body(model: &SimModel, data: &SimData, side: usize) -> Option<SceneBody> {
+    let Some(index) = side.checked_sub(data.hands()) else {
+        let tool = &data.seen[side];
+        let inverse_mass = tool.pull.map_or_else(Mat6::zeros, |_| model.tools[side].inverse_mass());
         let acceleration = inverse_mass * tool.pull.unwrap_or_default();
-        return SceneBody { index: NO_BODY, inverse_mass, twist: tool.twist_tool, acceleration };
+        return Some(SceneBody { index: NO_BODY, inverse_mass, twist: tool.twist_tool, acceleration });
     };
-    let body = &data.movers[mover];
-    SceneBody {
+    if let Some(whole) = whole_motion(data, index) {
+        let acceleration = join(&model.gravity, &Vec3::zeros());
+        // The simulation takes the place of the tool and not its pushes.
+        return Some(SceneBody { index: NO_BODY, inverse_mass: whole.inverse_mass, twist: whole.twist, acceleration });
+    }
+    let body = data.movers.get(side).filter(|body| body.yields())?;
+    Some(SceneBody {
         index: index as u8,
         inverse_mass: body.inverse_mass,
         twist: body.twist,
         acceleration: (body.free - body.twist) * (2.0 / model.step_s()),
-    }
+    })
 }
 
-/// True when what is done to a mover can be felt by `hand` through it: it moves, and is not the hand's own tool.
-fn passes_on(data: &SimData, hand: usize, mover: usize) -> bool {
-    mover != hand && (mover < data.hands() || data.movers[mover].yields())
+fn whole_motion(data: &SimData, index: usize) -> Option<WholeMotion> {
+    data.bodies[index].corotational()?.whole_motion()
 }
 
-/// Contacts of the hand's tool and of the bodies that hang on it, nearest first if there is not room for all.
-fn choose(data: &SimData, hand: usize) -> (Vec<&Contact>, u32) {
-    let mut reached = vec![false; data.movers.len()];
+/// True when what is done to a tool or body can be felt by `hand` through it: it yields, and is not the hand's own tool.
+fn passes_on(data: &SimData, hand: usize, side: usize) -> bool {
+    let yields = || {
+        let index = side - data.hands();
+        data.bodies[index].is_soft() || data.movers.get(side).is_some_and(|mover| mover.yields())
+    };
+    side != hand && (side < data.hands() || yields())
+}
+
+/// Constraints of the hand's tool and of the bodies that hang on it, nearest first if there is not room for all.
+fn choose(data: &SimData, hand: usize) -> (Vec<Felt<'_>>, u32) {
+    let contacts = data.tool_contacts.iter().chain(&data.contacts).map(Felt::Contact);
+    let spans = data.assembly.constraints.iter().filter_map(|c| c.span().map(|span| Felt::Span(c, span)));
+    let all: Vec<Felt<'_>> = contacts.chain(spans).collect();
+    let sides: Vec<[Option<usize>; 2]> = all.iter().map(|felt| felt.sides(data)).collect();
+    let mut reached = vec![false; data.hands() + data.bodies.len()];
     reached[hand] = true;
-    let all = || data.tool_contacts.iter().chain(&data.contacts);
+    // The beam of a needle is the tool.
+    for (index, body) in data.bodies.iter().enumerate() {
+        reached[data.hands() + index] |= body.beam().is_some_and(|beam| beam.hand == hand);
+    }
     loop {
         let mut grown = false;
-        for contact in all() {
-            let [a, b] = contact.movers;
-            for (from, to) in [(a, b), (b, a)] {
+        for [a, b] in &sides {
+            let (Some(a), Some(b)) = (a, b) else { continue };
+            for (from, to) in [(*a, *b), (*b, *a)] {
                 if reached[from] && passes_on(data, hand, to) && !reached[to] {
                     reached[to] = true;
                     grown = true;
@@ -175,12 +237,17 @@ fn choose(data: &SimData, hand: usize) -> (Vec<&Contact>, u32) {
             break;
         }
     }
-    let mut chosen: Vec<&Contact> = all().filter(|contact| contact.movers.iter().any(|m| reached[*m])).collect();
-    let dropped = chosen.len().saturating_sub(ROOM);
-    if dropped > 0 {
-        chosen.sort_by(|a, b| a.candidate.gap.total_cmp(&b.candidate.gap));
-        chosen.truncate(ROOM);
+    let touches = |sides: &[Option<usize>; 2]| sides.iter().flatten().any(|side| reached[*side]);
+    let mut chosen: Vec<Felt<'_>> = all.into_iter().zip(&sides).filter(|(_, s)| touches(s)).map(|(f, _)| f).collect();
+    let count = chosen.len();
+    let rows = |chosen: &[Felt<'_>]| chosen.iter().map(|felt| felt.law().rows()).sum::<usize>();
+    if count > MAX_BLOCKS || rows(&chosen) > MAX_ROWS {
+        chosen.sort_by(|a, b| a.gap(data).total_cmp(&b.gap(data)));
+        while chosen.len() > MAX_BLOCKS || rows(&chosen) > MAX_ROWS {
+            chosen.pop();
+        }
     }
+    let dropped = count - chosen.len();
     (chosen, dropped as u32)
 }
 
@@ -229,4 +296,76 @@ fn row(data: &SimData, hand: usize, contact: &Contact, k: usize, places: &[u8]) 
             Row { kind: RowKind::Scene, direction: Vec3::zeros(), offset: -gap, ..row }
         }
     }
+}
+
+/// Row `k` of a constraint with a soft or still end. `given` is what the forces that travel move it by.
+fn span_row(
+    data: &SimData,
+    hand: usize,
+    (constraint, span): (&Constraint, &Span),
+    k: usize,
+    given: f64,
+    places: &[u8],
+) -> Row {
+    let direction = span.directions[k];
+    let mut row = Row::EMPTY;
+    let mut on_tool = None;
+    for (side, end) in span.ends.iter().enumerate() {
+        let (place, jacobian, point_world) = match end {
+            End::Still { .. } => continue,
+            End::Tool { hand: other, point_tool, end, .. } => {
+                let pose = &data.seen[*other].pose_world_tool;
+                (*other, row_at(pose, point_tool, &direction), *end)
+            }
+            End::Rigid { mover, point_body, rows } => {
+                let pose = &data.movers[*mover].pose;
+                (*mover, rows[k] * sign(side), pose.rotation * point_body + pose.translation.vector)
+            }
+            End::Soft { body, anchor } => {
+                let point = data.bodies[*body].place(anchor, k);
+                row.drift += sign(side) * direction.dot(&data.bodies[*body].carrier_speed());
+                let whole = whole_motion(data, *body).map_or_else(Vec6::zeros, |whole| whole.row(&point, &direction));
+                (data.hands() + body, whole, point)
+            }
+        };
+        if held_by(data, place) == Some(hand) {
+            on_tool = Some((sign(side), point_world));
+        } else if places[place] != NO_BODY {
+            row.bodies[side] = places[place];
+            row.jacobians[side] = jacobian * sign(side);
+        }
+    }
+    let open = match constraint.law.meaning(k) {
+        Meaning::Slip if on_tool.is_none() => 0.0,
+        _ => span.violation(k, &data.movers, &data.bodies) - given,
+    };
+    let Some((sign, point)) = on_tool else { return Row { kind: RowKind::Scene, offset: -open, ..row } };
+    let tool = &data.seen[hand].pose_world_tool;
+    let point_tool = tool.rotation.inverse_transform_vector(&(point - tool.translation.vector));
+    let direction = direction * sign;
+    Row { kind: RowKind::Point, direction, point_tool, offset: direction.dot(&point) - open, ..row }
+}
+
+/// A node of a held linear body at the hand's tool travels with its place without the forces that travel: the tick queries the tool there.
+/// The directions of its rows are orthonormal, so that the offsets are the components of that place.
+fn node_at_tool(data: &SimData, hand: usize, span: &Span, rows: &[Row]) -> Anew {
+    let [End::Soft { body, .. }, End::Tool { hand: other, .. }] = &span.ends else { return Anew::No };
+    let turns = |row: &Row| row.kind == RowKind::Point && row.drift == 0.0 && row.bodies == [NO_BODY; 2];
+    if *other != hand || rows.len() != 3 || !rows.iter().all(turns) || data.bodies[*body].elastic().is_none() {
+        return Anew::No;
+    }
+    Anew::OfNode { place: rows.iter().map(|row| row.direction * row.offset).sum() }
+}
+
+/// The hand that a tool, or a body which a tool carries, belongs to.
+fn held_by(data: &SimData, side: usize) -> Option<usize> {
+    match side.checked_sub(data.hands()) {
+        None => Some(side),
+        Some(index) => data.bodies[index].beam().map(|beam| beam.hand),
+    }
+}
+
+/// Row of a point fixed to something at `pose`, along a direction, on its twist.
+fn row_at(pose: &Pose, point: &Vec3, direction: &Vec3) -> Vec6 {
+    join(direction, &point.cross(&pose.rotation.inverse_transform_vector(direction)))
 }

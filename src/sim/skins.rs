@@ -2,7 +2,8 @@
 //!
 //! Thread: simulation, after a step has been published. Nothing here changes the simulation.
 
-use super::{BodyModel, ElasticModel, Motion, SimData, SimModel, TissueModel};
+use super::body::Body;
+use super::{BodyModel, CorotationalModel, ElasticModel, Motion, SimData, SimModel, TissueModel};
 use crate::fem::{FemModel, FemSkin, StaticBody};
 use crate::math::{Mat3, Pose, Vec3};
 use crate::shared::{Skin, SkinModel};
@@ -17,6 +18,7 @@ const FULL_STRAIN_TISSUE: f64 = 0.15;
 #[derive(Clone)]
 enum Shown {
     Elastic(Arc<ElasticModel>),
+    Corotational(Arc<CorotationalModel>),
     Tissue(Arc<TissueModel>),
 }
 
@@ -24,14 +26,16 @@ impl Shown {
     fn of(body: &BodyModel) -> Option<Self> {
         match &body.motion {
             Motion::Elastic(elastic) => elastic.skin.is_some().then(|| Self::Elastic(elastic.clone())),
+            Motion::Corotational(soft) => Some(Self::Corotational(soft.clone())),
             Motion::Tissue(tissue) => Some(Self::Tissue(tissue.clone())),
-            Motion::Fixed | Motion::Free(_) => None,
+            Motion::Fixed | Motion::Rigid(_) => None,
         }
     }
 
     fn fem(&self) -> &FemModel {
         match self {
             Self::Elastic(elastic) => &elastic.fem,
+            Self::Corotational(soft) => &soft.fem,
             Self::Tissue(tissue) => &tissue.fem,
         }
     }
@@ -39,6 +43,7 @@ impl Shown {
     fn skin(&self) -> Option<&FemSkin> {
         match self {
             Self::Elastic(elastic) => elastic.skin.as_ref(),
+            Self::Corotational(soft) => Some(&soft.skin),
             Self::Tissue(tissue) => Some(&tissue.skin),
         }
     }
@@ -46,7 +51,7 @@ impl Shown {
     fn full_strain(&self) -> f64 {
         match self {
             Self::Elastic(_) => FULL_STRAIN,
-            Self::Tissue(_) => FULL_STRAIN_TISSUE,
+            Self::Corotational(_) | Self::Tissue(_) => FULL_STRAIN_TISSUE,
         }
     }
 }
@@ -92,7 +97,6 @@ pub struct Painter {
 struct Painted {
     index: usize,
     shown: Shown,
-    pose: Pose,
     still: Option<StaticBody>,
 }
 
@@ -100,32 +104,28 @@ impl Painter {
     /// For the bodies of a scene.
     #[must_use]
     pub fn new(model: &SimModel) -> Self {
-        let painted = |(index, body, shown): (usize, &BodyModel, Shown)| {
+        let painted = |(index, _, shown): (usize, &BodyModel, Shown)| {
             let still = match &shown {
                 // The same matrix had a factor when the model was made.
                 Shown::Elastic(elastic) => StaticBody::new(&elastic.fem, &elastic.gravity).ok(),
-                Shown::Tissue(_) => None,
+                Shown::Corotational(_) | Shown::Tissue(_) => None,
             };
-            Painted { index, shown, pose: body.start, still }
+            Painted { index, shown, still }
         };
         Self { bodies: shown(model).map(painted).collect(), work: Vec::new() }
     }
 
-    /// Writes where the points are now, and the stress there. Tissue is where it started as long as there is no needle.
+    /// Writes the places of the points now, and the stress there.
     pub fn paint(&mut self, data: &SimData, skins: &mut [Skin]) {
         for (body, out) in self.bodies.iter_mut().zip(skins) {
-            let (x, pose) = match (&body.shown, &mut body.still) {
-                (Shown::Elastic(_), Some(still)) => {
-                    let Some(state) = data.elastic.get(body.index).and_then(Option::as_ref) else { continue };
-                    (state.displacements(still), &body.pose)
-                }
-                (Shown::Tissue(_), _) => {
-                    let found = data.needle.as_ref().and_then(|needle| needle.displacements(body.index));
-                    let Some(found) = found else { continue };
-                    found
-                }
-                (Shown::Elastic(_), None) => continue,
+            let Some(state) = data.bodies.get(body.index) else { continue };
+            let x = match (state, &mut body.still) {
+                (Body::Elastic(state), Some(still)) => state.displacements(still),
+                (Body::Corotational(state), _) => state.body().position(),
+                (Body::Tissue(state), _) => state.displacements(),
+                _ => continue,
             };
+            let Some(pose) = state.carrier() else { continue };
             let Some(skin) = body.shown.skin() else { continue };
             skin.draw(body.shown.fem(), x, &mut self.work, |point, place, stress| {
                 if let (Some(at), Some(pa)) = (out.points.get_mut(point), out.stress_pa.get_mut(point)) {

@@ -2,43 +2,51 @@
 //!
 //! Thread: simulation.
 //!
-//! 1. place: midpoint motion of every body without contact (passive midpoint integration), under what the tools did to it
-//! 2. assemble: `δ = W λ + δ_free` at the end of the step
-//! 3. solve: contact forces; 1 to 3 are repeated while bodies turn, until rows and motion agree
-//! 4. move: midpoint twists, poses, velocities
-//! 5. settle: velocities obey the contact law too (impact, restitution); deformable bodies give way to the tools
-//!    ([`super::elastic`])
-//! 6. collide: contacts within the margin, with the tools where they are now
-//! 7. push apart: what overlaps, without giving it speed
-//! 8. publish: a snapshot for each hand's haptic thread, a view for the screen
+//!  1. place: supports, tools and what they carry at the end of the step; what the tools did to rigid bodies
+//!  2. free: motion of every body without constraints, and its matrix
+//!  3. collide: rigid contacts within the margin
+//!  4. gather: constraints of every source ([`super::source`])
+//!  5. assemble: `δ = W λ + δ_free` at the end of the step, over all bodies ([`super::assemble`])
+//!  6. solve: forces by the laws, island by island
+//!  7. correct: every body under its forces; 4 to 7 are repeated until rows, contacts and motion agree
+//!  8. settle: velocities obey the laws too (impact, restitution); overlaps of rigid shapes are closed ([`super::settle`])
+//!  9. publish: a snapshot for each hand's haptic thread, a view for the screen ([`super::publish`])
 //!
-//! Stage 3 puts the law on the midpoint, `d + T v̂_n ≥ 0` with friction against `v̂_t` (seed 001 eq. 7), on rows that give
-//! the displacement of the step ([`super::rows`]): positions do not overlap and contact never creates energy. Stages 5 and
-//! 7 are in [`super::settle`]. Contacts found in stage 6 are those of the next step: there is one look a step.
+//! Contact law: on the midpoint of rigid bodies, `d + T v̂_n ≥ 0` with friction against `v̂_t` (Lee et al. 2021 eq. 7), on rows that give
+//! the displacement of the step ([`super::source::contact`]): positions do not overlap and contact never creates energy. Soft bodies add
+//! their displacement over the step to the same rows.
 //!
-//! A tool is no body here. What it does is found by its haptic thread, which feels it, and arrives as impulses: a step
-//! moves the scene through the time that has just passed, with the forces that the hands have felt in it. The alternative,
-//! to solve for the tool's force here as well, would give the scene a force of its own guess: at 30 Hz the two then
-//! disagree enough to shake a box in the hand. Two hands on one body simply add up; what each knows of the other is in its
-//! snapshot ([`super::publish`]).
+//! Tools are not bodies of the solve. The force of a tool on a rigid body is found by the haptic thread, which renders it, and arrives as
+//! impulses: a step moves the scene through the time that has just passed, under the forces that the hands have felt in it. To solve for
+//! the tool's force here as well would give the scene a force of its own: at 30 Hz the two then differ enough to shake a box in the hand.
+//! For soft bodies a tool is an obstacle at its place at the end of the step: the answer to a *place* is well posed for any step. Two
+//! hands on one body add up; a snapshot tells each hand of the other ([`super::publish`]).
 
-use super::data::Mover;
-use super::rows::{Bent, Contact};
+use super::assemble::wrench_on;
+use super::body::Body;
+use super::body::rigid::{Bent, Mover};
+use super::constraint::{Constraint, Kind};
 use super::settle::{push_apart, settle};
-use super::{ContactForce, Motion, Obstacle, SimData, SimModel, StepReport, publish};
+use super::source::contact::Contact;
+use super::source::needle::NeedleSource;
+use super::source::soft::Surroundings;
+use super::{ContactForce, Motion, SimData, SimModel, StepReport, publish};
 use crate::collision::{Outlook, Side};
-use crate::math::{Mat6, Twist, Vec3, Vec6, Wrench, advance};
-use crate::mechanism::newton::solve_robustly;
+use crate::math::{Mat6, Twist, Vec3, Wrench, advance};
+use crate::mechanism::MechanismSnapshot;
 use crate::mechanism::solver::Outcome;
-use crate::mechanism::{Block, BlockId, Law, MechanismSnapshot, Problem};
 use crate::shared::{NS_PER_S, ToolSample};
 
 /// Most times rows and forces are found; each time is nearer by a factor of about `T |ω|`.
 const PASSES: u32 = 8;
+/// The same for contacts of bodies that come to rest within the step.
+const STATIC_PASSES: u32 = 12;
 /// Displacement, m, by which rows may miss the motion they led to.
 const ROWS_MISS_M: f64 = 1e-14;
-/// The same at a contact of machined parts, m, whose points are chosen anew in every step.
+/// The same at a contact of machined parts, m, whose points are chosen anew in every step, and at one with a soft body.
 const ROWS_MISS_OF_PARTS_M: f64 = 1e-9;
+/// Change of place of a static body below which its contacts fit, m.
+const FITS_M: f64 = 1e-9;
 
 /// A tool that was not seen for more steps than this is not made up for: its mean force counts, not its whole impulse.
 const LATE_STEPS: f64 = 1.5;
@@ -52,35 +60,38 @@ pub fn step(
     out: &mut [&mut MechanismSnapshot],
 ) -> StepReport {
     let step_s = model.step_s();
-    place(data, tools, step_s);
+    let heard = place(data, tools, step_s);
+    let prepared = free(data, step_s);
     if data.moved_since_look() {
         look(model, data);
     }
-    let outcome = find_forces(model, data, step_s);
-    advance_bodies(data, step_s);
+    let needle = gather_needle(data);
+    let outcome = find_forces(model, data, &needle, step_s);
+    let finished = advance_bodies(data, step_s);
     settle(model, data, step_s);
     record_forces(data, step_s);
-    let soft = deform(model, data, step_s);
-    let (contacts, touching) = (data.contacts.len(), data.lambda.chunks_exact(3).filter(|l| l[0] > 0.0).count());
+    let (contacts, touching, soft_m) = count_contacts(data);
+    after_needle(data, heard);
     stand(model, data, step_s);
     look(model, data);
     let all = data.contacts.iter().chain(&data.tool_contacts);
-    let penetration_m = all.fold(soft.penetration_m, |m: f64, c| m.max(-c.candidate.gap));
+    let penetration_m = all.fold(soft_m, |m: f64, c| m.max(-c.candidate.gap));
     let lifted_j = push_apart(model, data);
     data.stamp.sequence += 1;
     data.stamp.at = data.stamp.at.plus((step_s * NS_PER_S as f64).round() as u64);
     data.external.fill(Wrench::zeros());
     data.show();
+    data.assembly.answer_soft(&mut data.bodies);
     let mut dropped = 0;
     for (hand, out) in out.iter_mut().enumerate().take(data.hands()) {
         dropped += publish::write_snapshot(model, data, hand, out);
     }
     data.report = StepReport {
-        contacts: contacts + soft.contacts,
-        touching: touching + soft.touching,
-        iterations: outcome.iterations + soft.iterations,
-        residual: outcome.residual.max(soft.residual),
-        converged: outcome.converged && soft.converged,
+        contacts,
+        touching,
+        iterations: outcome.iterations,
+        residual: outcome.residual,
+        converged: outcome.converged && prepared && finished,
         penetration_m,
         lifted_j,
         dropped,
@@ -88,11 +99,11 @@ pub fn step(
     data.report
 }
 
-/// Stage 1: where everything is, how it moves freely and how it yields.
-fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) {
+/// Stage 1; true when a haptic thread moves the first tool.
+fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) -> bool {
     let hands = data.hands();
     for (index, body) in data.bodies.iter().enumerate() {
-        let Some(body) = body else { continue };
+        let Body::Rigid(body) = body else { continue };
         let mover = &mut data.movers[hands + index];
         let mut late = Wrench::zeros();
         for (seen, tool) in data.seen.iter().zip(tools) {
@@ -100,20 +111,56 @@ fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) {
             data.external[index] += push;
             late += tardy;
         }
-        // What contact did in the last step is the best guess at what it will do in this one.
-        let step = body.prepare_touching(&data.external[index], &mover.contact, step_s);
         mover.pose = *body.pose();
         mover.twist = *body.twist();
         mover.inverse_mass = body.inertia().inverse_matrix();
         mover.creep = mover.inverse_mass * late;
+    }
+    for (seen, tool) in data.seen.iter_mut().zip(tools) {
+        *seen = *tool;
+    }
+    for body in &mut data.bodies {
+        if let Body::Tissue(tissue) = body {
+            tissue.breathe(step_s);
+        }
+    }
+    let Some(tool) = data.seen.first() else { return false };
+    // A tool that was never stamped is moved by no haptic thread.
+    let heard = tool.stamp.sequence > 0;
+    if let Some(needle) = &mut data.needle
+        && heard
+    {
+        needle.hear(&tool.tip, &data.bodies);
+    }
+    for body in &mut data.bodies {
+        if let Body::Beam(beam) = body {
+            beam.carry(&data.seen[beam.hand].pose_world_tool);
+        }
+    }
+    heard
+}
+
+/// Stage 2; false when a body has no matrix for the step.
+fn free(data: &mut SimData, step_s: f64) -> bool {
+    let hands = data.hands();
+    let mut prepared = true;
+    for (index, body) in data.bodies.iter_mut().enumerate() {
+        if let Body::Corotational(body) = body {
+            body.choose_regime(step_s, data.load);
+        }
+        if body.is_soft() {
+            prepared &= body.prepare(step_s);
+        }
+        let Body::Rigid(body) = body else { continue };
+        let mover = &mut data.movers[hands + index];
+        // What contact did in the last step is the best guess at what it will do in this one.
+        let step = body.prepare_touching(&data.external[index], &mover.contact, step_s);
         (mover.free, mover.inverse) =
             step.as_ref().map_or((mover.twist, Mat6::zeros()), |step| (step.free, step.inverse));
         mover.bent = Bent::half_way(&mover.pose, &mover.twist, step_s);
         data.steps[hands + index] = step;
     }
-    for (seen, tool) in data.seen.iter_mut().zip(tools) {
-        *seen = *tool;
-    }
+    prepared
 }
 
 /// Mean wrench of a tool on a body since it was last seen; and, as an impulse, what moved the body further than a constant
@@ -133,41 +180,38 @@ fn pushed(seen: &ToolSample, tool: &ToolSample, index: usize, step_s: f64) -> (W
     (impulse / step_s, (moment - impulse * (0.5 * time_s)) / step_s)
 }
 
-/// Deformable bodies give way to the tools, which are no longer where the movers still have them.
-fn deform(model: &SimModel, data: &mut SimData, step_s: f64) -> StepReport {
-    let mut report = StepReport { converged: true, ..StepReport::default() };
-    for index in 0..data.elastic.len() {
-        let inverse = data.pose(index).inverse();
-        let mut obstacles = Vec::with_capacity(model.tools.len());
-        for (hand, tool) in model.tools.iter().enumerate() {
-            obstacles.push(Obstacle {
-                shape: &tool.shape,
-                pose: inverse * data.seen[hand].pose_world_tool * tool.pose_tool_shape,
-                before: inverse * data.movers[hand].pose * tool.pose_tool_shape,
-                friction: data.pair(tool.material, model.bodies[index].material).0,
-            });
+/// Counts the contacts of the step, those that carry force, and measures the deepest overlap of a soft body, m.
+fn count_contacts(data: &SimData) -> (usize, usize, f64) {
+    let assembly = &data.assembly;
+    let (mut contacts, mut touching, mut deepest) = (0, 0, 0.0_f64);
+    for constraint in assembly.constraints.iter().filter(|constraint| constraint.law.contact_friction().is_some()) {
+        contacts += 1;
+        touching += usize::from(constraint.law.touches(&assembly.lambda[constraint.rows()]));
+        if let Some(span) = constraint.span() {
+            deepest = deepest.max(-span.violation(0, &data.movers, &data.bodies));
         }
-        let Some(body) = &mut data.elastic[index] else { continue };
-        let outcome = body.step(&obstacles, model.margin_m, step_s, &model.solver);
-        report.contacts += body.contacts().len();
-        report.touching += body.lambda().chunks_exact(3).filter(|force| force[0] > 0.0).count();
-        report.iterations += outcome.iterations;
-        report.residual = report.residual.max(outcome.residual);
-        report.converged &= outcome.converged;
-        report.penetration_m = body.contacts().iter().fold(report.penetration_m, |most, c| most.max(-c.gap));
     }
-    if let (Some(needle), Some(tool)) = (&mut data.needle, data.seen.first()) {
-        // A tool that was never stamped is moved by no haptic thread.
-        let tip = (tool.stamp.sequence > 0).then_some(&tool.tip);
-        let outcome = needle.step(&tool.pose_world_tool, tip, step_s);
-        report.iterations += outcome.iterations;
-        report.residual = report.residual.max(outcome.residual);
-        report.converged &= outcome.converged;
-    }
-    report
+    (contacts, touching, deepest)
 }
 
-/// Between stages 5 and 6: everything where it is at the end of the step, and what it is about to do.
+/// Constraints of the needle; they do not change while contacts of static bodies are detected again.
+fn gather_needle(data: &mut SimData) -> Vec<Constraint> {
+    data.assembly.constraints.clear();
+    if let Some(needle) = &mut data.needle {
+        needle.gather(&data.bodies, &mut data.assembly);
+    }
+    std::mem::take(&mut data.assembly.constraints)
+}
+
+/// What the needle breaks and cuts by the solve of the step, and its figures.
+fn after_needle(data: &mut SimData, heard: bool) {
+    if let Some(needle) = &mut data.needle {
+        needle.cut_by_own_solve(NeedleSource::left_m(heard), &data.bodies, &mut data.assembly);
+        needle.tell(&data.bodies, &data.assembly);
+    }
+}
+
+/// Between stages 8 and 9: everything where it is at the end of the step, and what it is about to do.
 fn stand(model: &SimModel, data: &mut SimData, step_s: f64) {
     expect(model, data, step_s);
     let hands = data.hands();
@@ -175,7 +219,7 @@ fn stand(model: &SimModel, data: &mut SimData, step_s: f64) {
         data.movers[hand] = Mover::tool(tool, seen.pose_world_tool);
     }
     for (index, body) in data.bodies.iter().enumerate() {
-        let Some(body) = body else { continue };
+        let Body::Rigid(body) = body else { continue };
         let mover = &mut data.movers[hands + index];
         let free = body.prepare_touching(&Wrench::zeros(), &mover.contact, step_s).map(|step| step.free);
         (mover.pose, mover.twist, mover.bent) = (*body.pose(), *body.twist(), Bent::at(*body.pose()));
@@ -200,9 +244,11 @@ fn expect(model: &SimModel, data: &mut SimData, step_s: f64) {
         data.request.outlooks[hand] = outlook(&seen.twist_tool, &seen.load, &tool.inverse_mass());
     }
     for (index, body) in data.bodies.iter().enumerate() {
-        let Some(body) = body else { continue };
+        let Body::Rigid(body) = body else { continue };
         let mut load = data.external[index] + body.weight();
-        for (contact, force) in data.contacts.iter().zip(data.lambda.chunks_exact(3)) {
+        for constraint in &data.assembly.constraints {
+            let Some(contact) = constraint.contact() else { continue };
+            let force = &data.assembly.lambda[constraint.rows()];
             for side in (0..2).filter(|side| contact.movers[*side] == hands + index) {
                 load += contact.rows[side][1] * force[1] + contact.rows[side][2] * force[2];
             }
@@ -211,7 +257,7 @@ fn expect(model: &SimModel, data: &mut SimData, step_s: f64) {
     }
 }
 
-/// Stage 6: contacts within the margin.
+/// Stage 3: rigid contacts within the margin.
 fn look(model: &SimModel, data: &mut SimData) {
     data.request.stamp = crate::shared::Stamp { sequence: data.stamp.sequence + 1, at: data.stamp.at };
     for (pose, mover) in data.request.poses.iter_mut().zip(&data.movers) {
@@ -242,42 +288,81 @@ fn material(model: &SimModel, mover: usize) -> usize {
     }
 }
 
-/// Stages 1 to 3: forces and midpoint twists.
-fn find_forces(model: &SimModel, data: &mut SimData, step_s: f64) -> Outcome {
-    for contact in &mut data.contacts {
-        contact.place(&data.movers);
-    }
-    let mut iterations = 0;
+/// Stages 4 to 7: forces, midpoint twists of rigid bodies, and soft bodies under their forces.
+fn find_forces(model: &SimModel, data: &mut SimData, needle: &[Constraint], step_s: f64) -> Outcome {
+    let (mut iterations, mut gather_again) = (0, true);
     for pass in 1.. {
-        assemble(data, step_s);
-        let mut outcome = solve_contacts(model, data);
-        for mover in 0..data.movers.len() {
-            let contact = wrench_on(mover, &data.contacts, &data.lambda);
-            let mover = &mut data.movers[mover];
-            mover.contact = contact;
-            mover.midpoint = mover.free + mover.inverse * contact;
+        if gather_again {
+            gather(model, data, needle);
         }
+        data.assembly.fill(&data.movers, &data.bodies, step_s);
+        let mut outcome = data.assembly.solve(&model.solver);
+        move_midpoints(data);
+        let moved = data.assembly.correct(&mut data.bodies, false);
         iterations += outcome.iterations;
-        if pass == PASSES || !bend_again(data, step_s) {
+        gather_again = pass < STATIC_PASSES && moved >= FITS_M;
+        let bent = pass < PASSES && bend_again(data, step_s);
+        if !gather_again && !bent {
             outcome.iterations = iterations;
+            data.assembly.correct(&mut data.bodies, true);
             data.impulses.clear();
-            data.impulses.extend(data.lambda.iter().map(|force| force * step_s));
+            data.impulses.extend(data.assembly.lambda.iter().map(|force| force * step_s));
             return outcome;
         }
     }
     Outcome::default()
 }
 
+/// Stage 4, and the share of soft bodies in stage 5.
+fn gather(model: &SimModel, data: &mut SimData, needle: &[Constraint]) {
+    let hands = data.hands();
+    let mut all = std::mem::take(&mut data.assembly.constraints);
+    all.clear();
+    all.extend(data.contacts.iter().map(Constraint::of_contact));
+    for (index, joint) in data.joints.iter().enumerate() {
+        joint.gather(index, hands, &data.movers, &mut all);
+    }
+    if !data.soft_contacts.is_empty() {
+        let materials = &data.materials;
+        let around = Surroundings {
+            model,
+            bodies: &data.bodies,
+            movers: &data.movers,
+            tools: &data.seen,
+            pair: &|a, b| super::data::pair(materials, a, b),
+        };
+        data.soft_contacts.gather(&around, &mut all);
+    }
+    all.extend_from_slice(needle);
+    all.iter_mut().for_each(|constraint| constraint.place(&data.movers));
+    data.assembly.constraints = all;
+    data.assembly.arrange(hands, &data.movers, data.bodies.len());
+    data.assembly.add_soft(&mut data.bodies);
+}
+
+/// Midpoint twists under the forces found.
+fn move_midpoints(data: &mut SimData) {
+    for mover in 0..data.movers.len() {
+        let contact = wrench_on(mover, &data.assembly.constraints, &data.assembly.lambda);
+        let mover = &mut data.movers[mover];
+        mover.contact = contact;
+        mover.midpoint = mover.free + mover.inverse * contact;
+    }
+}
+
 /// Makes rows and gyroscopic terms anew for the motion just found; false, and nothing changed, when the old ones fit it.
 fn bend_again(data: &mut SimData, step_s: f64) -> bool {
-    if data.lambda.iter().all(|force| *force == 0.0) {
+    let moves = |constraint: &Constraint| (0..2).any(|side| constraint.rigid_rows(side).is_some());
+    let assembly = &data.assembly;
+    let forced = assembly.constraints.iter().any(|c| moves(c) && assembly.lambda[c.rows()].iter().any(|f| *f != 0.0));
+    if !forced {
         return false;
     }
     let (mut movers, mut steps) = (data.movers.clone(), data.steps.clone());
     for (place, mover) in movers.iter_mut().enumerate() {
         mover.bent = Bent::half_way(&mover.pose, &mover.midpoint, step_s);
         let Some(index) = place.checked_sub(data.hands()) else { continue };
-        if let Some(body) = &data.bodies[index]
+        if let Some(Body::Rigid(body)) = &data.bodies.get(index)
             && let Some(step) = body.prepare_touching(&data.external[index], &mover.contact, step_s)
         {
             (mover.free, mover.inverse) = (step.free, step.inverse);
@@ -285,109 +370,49 @@ fn bend_again(data: &mut SimData, step_s: f64) -> bool {
             steps[place] = Some(step);
         }
     }
-    let mut contacts = data.contacts.clone();
+    let mut constraints = data.assembly.constraints.clone();
     let mut fits = true;
-    for (new, old) in contacts.iter_mut().zip(&data.contacts) {
+    for (new, old) in constraints.iter_mut().zip(&data.assembly.constraints) {
         new.place(&movers);
-        let found = new.rates(&movers, |m| m.midpoint) - old.rates(&data.movers, |m| m.midpoint);
-        let guessed = new.rates(&movers, |m| m.twist) - old.rates(&data.movers, |m| m.twist);
-        let miss = step_s * found.amax().max(guessed.amax());
-        let gap = old.candidate.gap.max(0.0) + step_s * old.rate(0, &data.movers, |m| m.midpoint + m.creep);
-        let most = if old.is_of_part(&movers) { ROWS_MISS_OF_PARTS_M } else { ROWS_MISS_M };
-        fits &= miss <= most || gap > 2.0 * miss;
+        fits &= rows_fit(new, &movers, old, &data.movers, step_s);
     }
     if !fits {
-        (data.movers, data.steps, data.contacts) = (movers, steps, contacts);
+        (data.movers, data.steps, data.assembly.constraints) = (movers, steps, constraints);
+        // Forces that the last solve found are the first guess of the next.
     }
     !fits
 }
 
-/// Stage 2: the problem, warm-started from the last step.
-fn assemble(data: &mut SimData, step_s: f64) {
-    let rows = 3 * data.contacts.len();
-    data.blocks.clear();
-    data.free.clear();
-    data.lambda.clear();
-    for (index, contact) in data.contacts.iter().enumerate() {
-        let law = Law::Contact { friction: contact.friction, compliance: 0.0 };
-        data.blocks.push(Block { id: BlockId::Contact(contact.candidate.id), first: 3 * index, law });
-        for k in 0..3 {
-            let gap = if k == 0 { contact.candidate.gap.max(0.0) } else { 0.0 };
-            data.free.push(gap + step_s * contact.rate(k, &data.movers, |mover| mover.free + mover.creep));
-        }
-        let before = data.remembered.binary_search_by_key(&BlockId::Contact(contact.candidate.id), |(id, _)| *id);
-        data.lambda.extend_from_slice(&before.map_or([0.0; 3], |at| data.remembered[at].1));
+/// True when the old rows of a constraint give the motion that the new ones give.
+fn rows_fit(new: &Constraint, movers: &[Mover], old: &Constraint, before: &[Mover], step_s: f64) -> bool {
+    let mut miss = 0.0_f64;
+    for row in 0..new.law.rows() {
+        let found = new.rate(row, movers, |m| m.midpoint) - old.rate(row, before, |m| m.midpoint);
+        let guessed = new.rate(row, movers, |m| m.twist) - old.rate(row, before, |m| m.twist);
+        miss = miss.max(step_s * found.abs().max(guessed.abs()));
     }
-    fill_compliance(&mut data.compliance, rows, &data.contacts, &data.movers, step_s, |mover| mover.inverse);
-}
-
-/// `W = scale · Σ H Y Hᵀ` over the movers, with the yielding `Y` that `of` picks.
-pub(super) fn fill_compliance(
-    out: &mut Vec<f64>,
-    rows: usize,
-    contacts: &[Contact],
-    movers: &[Mover],
-    scale: f64,
-    of: impl Fn(&Mover) -> Mat6,
-) {
-    out.clear();
-    out.resize(rows * rows, 0.0);
-    for (i, contact) in contacts.iter().enumerate() {
-        for side in 0..2 {
-            let mover = contact.movers[side];
-            let yielding = of(&movers[mover]);
-            if yielding.iter().all(|x| *x == 0.0) {
-                continue;
-            }
-            // Row i of W needs Y Hᵀ of every other contact of the same mover; (H Y) once, then inner products.
-            let left = contact.rows[side].map(|row| yielding.transpose() * row * scale);
-            for (j, other) in contacts.iter().enumerate() {
-                for other_side in (0..2).filter(|s| other.movers[*s] == mover) {
-                    for a in 0..3 {
-                        for b in 0..3 {
-                            out[(3 * i + a) * rows + 3 * j + b] += left[a].dot(&other.rows[other_side][b]);
-                        }
-                    }
-                }
-            }
+    match &old.kind {
+        Kind::Contact(contact) => {
+            let gap = contact.candidate.gap.max(0.0) + step_s * contact.rate(0, before, |m| m.midpoint + m.creep);
+            let most = if contact.is_of_part(movers) { ROWS_MISS_OF_PARTS_M } else { ROWS_MISS_M };
+            miss <= most || gap > 2.0 * miss
         }
+        Kind::Span(_) if old.is_soft() => miss <= ROWS_MISS_OF_PARTS_M,
+        Kind::Span(_) => miss <= ROWS_MISS_M,
     }
 }
 
-/// Stage 3.
-fn solve_contacts(model: &SimModel, data: &mut SimData) -> Outcome {
-    let problem =
-        Problem { blocks: &data.blocks, compliance: &data.compliance, stride: data.free.len(), free: &data.free };
-    let outcome = solve_robustly(&problem, &mut data.lambda, &model.solver, &mut data.workspace, || false);
-    data.remembered.clear();
-    for (contact, force) in data.contacts.iter().zip(data.lambda.chunks_exact(3)) {
-        if force[0] > 0.0 {
-            data.remembered.push((BlockId::Contact(contact.candidate.id), [force[0], force[1], force[2]]));
-        }
-    }
-    data.remembered.sort_unstable_by_key(|(id, _)| *id);
-    outcome
-}
-
-/// Sum of contact wrenches on a mover.
-pub(super) fn wrench_on(mover: usize, contacts: &[Contact], forces: &[f64]) -> Vec6 {
-    let mut wrench = Vec6::zeros();
-    for (contact, force) in contacts.iter().zip(forces.chunks_exact(3)) {
-        for side in (0..2).filter(|side| contact.movers[*side] == mover) {
-            for k in 0..3 {
-                wrench += contact.rows[side][k] * force[k];
-            }
-        }
-    }
-    wrench
-}
-
-/// Stage 4.
-fn advance_bodies(data: &mut SimData, step_s: f64) {
+/// Stage 7, its end; false when a soft body could not follow.
+fn advance_bodies(data: &mut SimData, step_s: f64) -> bool {
     let hands = data.hands();
+    let starts = data.soft_starts();
+    let mut finished = true;
     for (index, body) in data.bodies.iter_mut().enumerate() {
-        let (Some(body), Some(step)) = (body, &data.steps[hands + index]) else { continue };
-        let mover = &data.movers[hands + index];
+        if body.is_soft() {
+            finished &= body.finish(step_s);
+        }
+        let Body::Rigid(body) = body else { continue };
+        let (Some(step), mover) = (&data.steps[hands + index], &data.movers[hands + index]) else { continue };
         if !(mover.midpoint + mover.creep).iter().all(|x| x.is_finite()) {
             continue;
         }
@@ -396,25 +421,28 @@ fn advance_bodies(data: &mut SimData, step_s: f64) {
             body.shift(advance(body.pose(), &mover.creep, step_s));
         }
     }
+    data.find_soft_speeds(&starts, step_s);
+    finished
 }
 
-/// Forces of the step, for whoever looks.
+/// Forces of the step between bodies of the scene, for observers.
 fn record_forces(data: &mut SimData, step_s: f64) {
     let hands = data.hands();
     data.forces.clear();
-    for (contact, p) in data.contacts.iter().zip(data.impulses.chunks_exact(3)).filter(|(_, p)| p[0] > 0.0) {
-        data.forces.push(ContactForce {
-            id: contact.candidate.id,
-            bodies: contact.movers.map(|mover| mover - hands),
-            point: contact.candidate.point_a_world(&data.movers[contact.movers[0]].pose),
-            normal: contact.directions[0],
-            force: (0..3).map(|k| contact.directions[k] * p[k]).sum::<Vec3>() / step_s,
-        });
+    for constraint in &data.assembly.constraints {
+        let impulses = &data.impulses[constraint.rows()];
+        if !constraint.law.touches(impulses) {
+            continue;
+        }
+        let Some((bodies, point)) = constraint.touching(hands, &data.movers, &data.bodies) else { continue };
+        let directions = constraint.directions();
+        let force = directions.iter().zip(impulses).map(|(d, p)| d * *p).sum::<Vec3>() / step_s;
+        data.forces.push(ContactForce { id: constraint.id, bodies, point, normal: directions[0], force });
     }
 }
 
-/// True when the body at `index` moves.
+/// True when the body at `index` moves as a rigid body.
 #[must_use]
 pub fn is_free(model: &SimModel, index: usize) -> bool {
-    matches!(model.bodies[index].motion, Motion::Free(_))
+    matches!(model.bodies[index].motion, Motion::Rigid(_))
 }

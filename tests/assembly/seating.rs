@@ -57,8 +57,8 @@ fn model() -> SimModel {
     SimModel {
         bodies: vec![
             body("bolt", &bolted.fixed, Vec3::zeros(), Motion::Fixed, Pose::identity()),
-            body("nut", nut, mass.center, Motion::Free(inertia), bolted.start),
-            body("washer", &washer, Vec3::zeros(), Motion::Free(stiff), Pose::translation(0.0, 0.0, below)),
+            body("nut", nut, mass.center, Motion::Rigid(inertia), bolted.start),
+            body("washer", &washer, Vec3::zeros(), Motion::Rigid(stiff), Pose::translation(0.0, 0.0, below)),
         ],
         tools: vec![ToolBody {
             shape: Shape::Sphere(Sphere { radius: 1e-3 }),
@@ -70,6 +70,7 @@ fn model() -> SimModel {
             start: far,
         }],
         needle: None,
+        joints: Vec::new(),
         materials: vec![Material { name: "steel".into(), friction: FRICTION, restitution: 0.0 }],
         gravity: Vec3::zeros(),
         rate_hz: 1000.0,
@@ -88,11 +89,11 @@ fn the_torque_that_tightens_a_nut_is_that_of_theory() {
     let (tool, mut snapshot) = (ToolSample::at_rest(model.tools[0].start), empty_snapshot());
     let mut torques = Vec::new();
     for k in 0..1200 {
-        let (_, spin) = split(data.bodies[NUT].as_ref().expect("it moves").twist());
+        let (_, spin) = split(data.bodies[NUT].rigid().expect("it moves").twist());
         let torque = -0.1 * (spin.z + 8.0);
         data.apply(NUT, &join(&Vec3::zeros(), &Vec3::new(0.0, 0.0, torque)));
         // A guide keeps the washer on the axis.
-        let (speed, _) = split(data.bodies[BACKING].as_ref().expect("it moves").twist());
+        let (speed, _) = split(data.bodies[BACKING].rigid().expect("it moves").twist());
         let off = data.pose(BACKING).translation.vector;
         let guide = -GUIDE.0 * off - GUIDE.1 * speed;
         data.apply(BACKING, &join(&Vec3::new(guide.x, guide.y, LOAD), &Vec3::zeros()));

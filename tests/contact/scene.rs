@@ -103,7 +103,7 @@ impl Scene {
             field: None,
             pose_body_shape: Pose::identity(),
             motion: thing.mass.map_or(Motion::Fixed, |(mass, inertia)| {
-                Motion::Free(RigidInertia::new(mass, inertia).expect("the test's inertia is sound"))
+                Motion::Rigid(RigidInertia::new(mass, inertia).expect("the test's inertia is sound"))
             }),
             material: index,
             start: thing.pose,
@@ -121,6 +121,7 @@ impl Scene {
                 start: away,
             }],
             needle: None,
+            joints: Vec::new(),
             materials,
             gravity,
             rate_hz,
@@ -133,7 +134,7 @@ impl Scene {
         };
         let mut data = SimData::new(&model).expect("the test's shapes are sound");
         for (body, thing) in data.bodies.iter_mut().zip(things) {
-            if let Some(body) = body {
+            if let Some(body) = body.rigid_mut() {
                 body.place(thing.pose, thing.twist);
             }
         }
@@ -151,7 +152,7 @@ impl Scene {
     }
 
     pub(crate) fn body(&self, index: usize) -> &RigidBody {
-        self.data.bodies[index].as_ref().expect("the test asks for a body that moves")
+        self.data.bodies[index].rigid().expect("the test asks for a body that moves")
     }
 
     pub(crate) fn position(&self, index: usize) -> Vec3 {

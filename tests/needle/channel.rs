@@ -74,7 +74,7 @@ fn a_bevelled_tip_in_uniform_tissue_goes_along_a_circle() {
     let mut run = phantom.begin(1e-3).expect("sound");
     run.go(-0.061, 0.02);
     let mut line: Vec<Vec3> = Vec::new();
-    run.state.channel(&mut |point| line.push(point));
+    run.data.channel(&mut |point| line.push(point));
     let (first, last) = (line[0], line[line.len() - 1]);
     assert!((last - first).y.abs() < 1e-4 * 5.0, "it stays in its plane: {last}");
     // Circle through the entry, vertical there: x = (1 − cos κs)/κ, so that κ = 2x/(x² + z²).
@@ -90,6 +90,6 @@ fn a_bevelled_tip_in_uniform_tissue_goes_along_a_circle() {
     let mut straight = Phantom { curvature_per_m: 0.0, ..phantom }.begin(1e-3).expect("sound");
     straight.go(-0.061, 0.02);
     let mut end = Vec3::zeros();
-    straight.state.channel(&mut |point| end = point);
+    straight.data.channel(&mut |point| end = point);
     assert!(end.x.hypot(end.y) < 2e-4, "{end}");
 }

@@ -1,9 +1,9 @@
 //! Two organs, one above the other: what presses the upper down is felt through the lower.
 
-use hapticd::bench::needle_rig::{LENGTH_M, Phantom};
+use hapticd::bench::needle_rig::{Phantom, Run};
 use hapticd::fem::Attachment;
 use hapticd::math::{Pose, Vec3};
-use hapticd::sim::{NeedleState, TissueModel};
+use hapticd::sim::TissueModel;
 use std::sync::Arc;
 
 /// Gap between the two at the start, m.
@@ -19,35 +19,37 @@ fn lower() -> Phantom {
 }
 
 /// Places of a tissue's nodes in the world.
-fn nodes(state: &NeedleState, index: usize, tissue: &TissueModel) -> Vec<Vec3> {
-    let (x, pose) = state.displacements(index).expect("a tissue");
-    let place = |node: u32| pose * nalgebra::Point3::from(tissue.fem.point_at(&Attachment::node(node), x));
-    (0..tissue.fem.node_count() as u32).map(|node| place(node).coords).collect()
+fn nodes(run: &Run, index: usize) -> Vec<Vec3> {
+    let tissue = run.data.bodies[index].tissue().expect("a tissue");
+    let (x, pose) = (tissue.displacements(), run.data.pose(index));
+    let fem = &tissue.model().fem;
+    let place = |node: u32| pose * nalgebra::Point3::from(fem.point_at(&Attachment::node(node), x));
+    (0..fem.node_count() as u32).map(|node| place(node).coords).collect()
 }
 
-/// Presses 8 mm down on the upper one at 20 mm/s; gives the state and the force on the hub.
-fn press(tissues: &[(usize, Arc<TissueModel>, Pose)]) -> (NeedleState, f64) {
-    let mut tool = Pose::translation(3e-3, 2e-3, LENGTH_M);
-    let mut state = NeedleState::new(Arc::new(upper().needle()), tissues, &tool).expect("sound");
+/// Presses 8 mm down on the upper one at 20 mm/s; gives the run and the force on the hub.
+fn press(tissues: &[(Arc<TissueModel>, Pose)]) -> (Run, f64) {
+    let mut run = upper().begin_over(tissues, 0.0).expect("sound");
+    (run.tool.translation.x, run.tool.translation.y) = (3e-3, 2e-3);
     for _ in 0..40 {
-        tool.translation.z -= 2e-4;
-        assert!(state.step(&tool, None, 0.01).converged);
+        run.tool.translation.z -= 2e-4;
+        assert!(run.step().converged);
     }
+    let mut force = 0.0;
     for _ in 0..10 {
-        state.step(&tool, None, 0.01);
+        force = run.step().force_n;
     }
-    let force = state.figures().force.z;
-    (state, force)
+    (run, force)
 }
 
 #[test]
 fn an_organ_pressed_onto_another_presses_it_down_and_does_not_pass_through() {
     let top = Arc::new(upper().tissue().expect("sound"));
     let below = Arc::new(lower().tissue().expect("sound"));
-    let (_, alone) = press(&[(0, top.clone(), upper().place())]);
+    let (_, alone) = press(&[(top.clone(), upper().place())]);
     let beneath = Pose::translation(0.0, 0.0, -upper().height_m - GAP_M) * lower().place();
-    let (state, both) = press(&[(0, top.clone(), upper().place()), (1, below.clone(), beneath)]);
-    let (upper_nodes, lower_nodes) = (nodes(&state, 0, &top), nodes(&state, 1, &below));
+    let (run, both) = press(&[(top, upper().place()), (below, beneath)]);
+    let (upper_nodes, lower_nodes) = (nodes(&run, 0), nodes(&run, 1));
     let pressed = |nodes: &[Vec3], rest_z: f64| {
         let near = nodes.iter().filter(|p| (p.z - rest_z).abs() < 8e-3 && p.x.hypot(p.y) < 0.02);
         near.fold(f64::INFINITY, |lowest, p| lowest.min(p.z - rest_z))

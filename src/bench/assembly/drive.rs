@@ -11,7 +11,6 @@ use crate::geometry::{Part, Shape, Sphere, Surface};
 use crate::math::{Pose, Rot, Twist, Vec3, join, split};
 use crate::mechanism::MechanismSnapshot;
 use crate::mechanism::pmi::{RigidBody, RigidInertia};
-use crate::mechanism::solver::Settings;
 use crate::shared::ToolSample;
 use crate::sim::{BodyModel, Material, Motion, SimData, SimModel, StepReport, ToolBody, empty_snapshot, step};
 
@@ -145,7 +144,7 @@ impl Drive {
         let model = SimModel {
             bodies: vec![
                 body("fixed", &assembly.fixed, Pose::identity(), Motion::Fixed, Pose::identity()),
-                body("moving", &assembly.moving, pose_body_shape, Motion::Free(inertia), assembly.start * center),
+                body("moving", &assembly.moving, pose_body_shape, Motion::Rigid(inertia), assembly.start * center),
             ],
             tools: vec![ToolBody {
                 shape: Shape::Sphere(Sphere { radius: 1e-3 }),
@@ -156,15 +155,9 @@ impl Drive {
                 rotation_locked: true,
                 start: far,
             }],
-            needle: None,
             materials: vec![Material { name: "steel".into(), friction: assembly.friction, restitution: 0.0 }],
-            gravity: Vec3::zeros(),
-            rate_hz: 1.0 / step_s,
-            margin_m: 1.5e-4,
-            travel_m: 1.5e-4,
-            collision_thread: false,
             reduction: assembly.reduction,
-            solver: Settings::default(),
+            ..SimModel::empty(1.0 / step_s, 1.5e-4)
         };
         let data = SimData::new(&model).ok()?;
         Some(Self { model, data, snapshot: empty_snapshot(), tool: ToolSample::at_rest(far), pose_body_shape })
@@ -173,7 +166,7 @@ impl Drive {
     /// The moving body.
     #[must_use]
     pub fn body(&self) -> Option<&RigidBody> {
-        self.data.bodies[MOVING].as_ref()
+        self.data.bodies[MOVING].rigid()
     }
 
     /// Pose of the moving shape in the frame of the fixed one.

@@ -6,10 +6,13 @@
 //! in the material of the other. Models are judged by the exact distance: do they see contact where there is any, and
 //! how far off are the depths. Times are of the processor, one thread, all on the same core; FCL gets the same meshes
 //! and poses and is asked for all contacts. Both take turns, round by round.
+//!
+//! Contacts of deformable bodies have rows of their own ([`soft`]).
 
 mod fcl;
 mod pair;
 mod poses;
+mod soft;
 
 use super::{BenchError, Better, Options, Record, Report, Summary};
 use crate::collision::detect::{AnyDetector, Event, Wish};
@@ -63,6 +66,7 @@ pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
     if let Some(Err(error)) = cpu.map(pin_to_cpu) {
         report.remark(&format!("not kept on one processor: {error}"));
     }
+    soft::run(options, report)?;
     let gpu = Gpu::open();
     match &gpu {
         Ok(gpu) => report.remark(&format!("graphics processor: {}", gpu.name())),

@@ -4,6 +4,7 @@
 
 use super::super::mesh::{MeshError, TriMesh};
 use super::quality::FACES;
+use super::tet_mesh::MIDSIDES;
 use super::{Members, TetMesh};
 
 /// The surface of a body of tetrahedra.
@@ -65,5 +66,28 @@ impl TetMesh {
         let group = super::Group { name: String::new(), members: Members::Triangles(triangles.clone()) };
         let nodes = self.group_nodes(&group);
         Skin { triangles, tets: outer.iter().map(|(tet, _)| *tet).collect(), nodes }
+    }
+
+    /// Triangles of the surface over all of its nodes: faces with midside nodes are four triangles.
+    #[must_use]
+    pub fn fine_skin(&self) -> Vec<[u32; 3]> {
+        let skin = self.skin();
+        if !self.is_quadratic() {
+            return skin.triangles;
+        }
+        let midside = |tet: u32, a: u32, b: u32| {
+            let corners = self.tets()[tet as usize];
+            let side = MIDSIDES.iter().position(|[i, j]| {
+                let ends = (corners[*i], corners[*j]);
+                ends == (a, b) || ends == (b, a)
+            });
+            side.map_or(a, |side| self.midsides()[tet as usize][side])
+        };
+        let mut triangles = Vec::with_capacity(4 * skin.triangles.len());
+        for ([a, b, c], tet) in skin.triangles.iter().zip(&skin.tets) {
+            let (ab, bc, ca) = (midside(*tet, *a, *b), midside(*tet, *b, *c), midside(*tet, *c, *a));
+            triangles.extend([[*a, ab, ca], [ab, *b, bc], [ca, bc, *c], [ab, bc, ca]]);
+        }
+        triangles
     }
 }

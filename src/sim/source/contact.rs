@@ -19,14 +19,14 @@
 //! asks that surface for its normal anew wherever it goes; for corners, edges and rims the normal turns with the surface,
 //! which is right to first order of the step only where the surface is curved.
 
-use super::data::Mover;
+use super::super::body::rigid::Mover;
 use crate::collision::{Candidate, Side};
-use crate::geometry::{Distance, Feature, Shape, Surface};
-use crate::math::{Pose, Twist, Vec3, Vec6, join, split, steady_tangents};
+use crate::geometry::{Feature, Shape, Surface};
+use crate::math::{Twist, Vec3, Vec6, join, steady_tangents};
 
 /// How the touching point moves over the body that brought it, in that body's frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Contour {
+pub(in crate::sim) enum Contour {
     /// Not at all: a corner.
     Fixed { point: Vec3 },
     /// It is the lowest point of a ball.
@@ -41,7 +41,7 @@ const LOWEST: f64 = 1e-4;
 impl Contour {
     /// Contour of a candidate's feature, given in the frame of its body. `point` is where it touches, `down` the direction
     /// into the other body, in the same frame.
-    pub(super) fn of(feature: Option<&Feature>, point: &Vec3, down: &Vec3) -> Self {
+    pub(in crate::sim) fn of(feature: Option<&Feature>, point: &Vec3, down: &Vec3) -> Self {
         match feature {
             Some(Feature::Point { radius, .. } | Feature::Segment { radius, .. }) if *radius > 0.0 => {
                 Self::Ball { center: point - down * *radius, radius: *radius }
@@ -71,7 +71,7 @@ impl Contour {
 
 /// A contact of this step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Contact {
+pub(in crate::sim) struct Contact {
     pub candidate: Candidate,
     /// Movers A and B.
     pub movers: [usize; 2],
@@ -89,7 +89,12 @@ pub(super) struct Contact {
 
 impl Contact {
     /// A contact of a candidate, without rows yet. `features` are those of the body that brought the feature.
-    pub(super) fn new(candidate: &Candidate, movers: &[Mover], features: &[Feature], material: (f64, f64)) -> Self {
+    pub(in crate::sim) fn new(
+        candidate: &Candidate,
+        movers: &[Mover],
+        features: &[Feature],
+        material: (f64, f64),
+    ) -> Self {
         let sides = [usize::from(candidate.body_a), usize::from(candidate.body_b)];
         let (holder, point, down) = match candidate.surface {
             Side::B => (0, &candidate.point_a, -candidate.normal),
@@ -138,7 +143,7 @@ impl Contact {
     }
 
     /// One of the two is a machined part.
-    pub(super) fn is_of_part(&self, movers: &[Mover]) -> bool {
+    pub(in crate::sim) fn is_of_part(&self, movers: &[Mover]) -> bool {
         self.pair(movers).iter().any(|mover| matches!(mover.shape, Shape::Part(_)))
     }
 
@@ -158,7 +163,7 @@ impl Contact {
     }
 
     /// Makes the rows for the movers as they are bent.
-    pub(super) fn place(&mut self, movers: &[Mover]) {
+    pub(in crate::sim) fn place(&mut self, movers: &[Mover]) {
         let holder = self.holder;
         let pair = self.pair(movers);
         let (held, owner) = (pair[holder], pair[1 - holder]);
@@ -180,43 +185,7 @@ impl Contact {
     }
 
     /// Rate of row `k` under the twists that `of` picks.
-    pub(super) fn rate(&self, k: usize, movers: &[Mover], of: impl Fn(&Mover) -> Twist) -> f64 {
+    pub(in crate::sim) fn rate(&self, k: usize, movers: &[Mover], of: impl Fn(&Mover) -> Twist) -> f64 {
         (0..2).map(|side| self.rows[side][k].dot(&of(&movers[self.movers[side]]))).sum()
-    }
-
-    /// Rates of the three rows.
-    pub(super) fn rates(&self, movers: &[Mover], of: impl Fn(&Mover) -> Twist) -> Vec3 {
-        Vec3::new(self.rate(0, movers, &of), self.rate(1, movers, &of), self.rate(2, movers, &of))
-    }
-}
-
-impl Mover {
-    /// Distance of a point of the world from a sheet of the mover's surface, the mover being at `pose`; normal in the world.
-    fn distance(&self, pose: &Pose, sheet: usize, point: &Vec3) -> Distance {
-        let shape = pose * self.pose_body_shape;
-        let local = shape.rotation.inverse_transform_vector(&(point - shape.translation.vector));
-        let found = self.shape.sheet_distance(sheet, &local);
-        Distance { distance: found.distance, normal: shape.rotation * found.normal }
-    }
-}
-
-/// Where a body is when rows are made, and how much shorter the chord of its turning is than the arc.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bent {
-    pub pose: Pose,
-    pub chord: f64,
-}
-
-impl Bent {
-    /// As it stands.
-    pub(super) fn at(pose: Pose) -> Self {
-        Self { pose, chord: 1.0 }
-    }
-
-    /// Half way through a step of `step_s` with a constant twist.
-    pub(super) fn half_way(pose: &Pose, twist: &Twist, step_s: f64) -> Self {
-        let half_angle = 0.5 * step_s * split(twist).1.norm();
-        let chord = if half_angle > 1e-4 { half_angle.sin() / half_angle } else { 1.0 - half_angle * half_angle / 6.0 };
-        Self { pose: crate::math::advance(pose, twist, 0.5 * step_s), chord }
     }
 }

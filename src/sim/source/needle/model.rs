@@ -2,6 +2,7 @@
 //!
 //! Thread: cold.
 
+use super::super::super::body::surface::SoftSkin;
 use crate::fem::{BeamSpec, FemError, FemModel, FemSkin, FemSpec, Mass, Material, Ordering, Rayleigh, Relaxation};
 use crate::geometry::tet::{Locator, Members, Skin, TetMesh};
 use crate::math::{Pose, Vec3};
@@ -143,8 +144,10 @@ pub struct TissueModel {
     pub target: Option<Target>,
     /// As in the spec.
     pub forbidden: Vec<Forbidden>,
-    pub(super) locator: Locator,
-    pub(super) surface: Skin,
+    /// Surface that contacts are detected on.
+    pub touching: Arc<SoftSkin>,
+    pub(in crate::sim) locator: Locator,
+    pub(in crate::sim) surface: Skin,
     layer_of: Vec<u8>,
 }
 
@@ -174,6 +177,7 @@ impl TissueModel {
         Ok(Self {
             skin: FemSkin::new(&fem, spec.mesh),
             fem: Arc::new(fem),
+            touching: Arc::new(SoftSkin::new(spec.mesh)),
             locator: Locator::new(spec.mesh),
             surface: spec.mesh.skin(),
             layers: spec.layers,

@@ -8,7 +8,8 @@
 //! taken at the last point of the shaft and not at the tip: a beam has no bending moment at its end and is always a little
 //! straighter there than the channel.
 
-use super::tissue::{Point, Tissue};
+use super::super::super::body::Point;
+use super::super::super::body::tissue::Tissue;
 use crate::math::Vec3;
 
 /// Way over which a channel takes on the direction of the needle, m.

@@ -1,8 +1,9 @@
-//! Tissue in motion, and points of it: from the body at rest to the world and back.
+//! Tissue on a support that may move, and points of it: from the body at rest to the world and back.
 //!
 //! Thread: simulation.
 
-use super::TissueModel;
+use super::super::source::needle::TissueModel;
+use super::{Anchor, FemRows, Point, SoftRow, place_of};
 use crate::fem::{FemError, Spread, TissueBody};
 use crate::math::{Pose, Vec3};
 use std::sync::Arc;
@@ -22,40 +23,57 @@ const SEARCH: u32 = 12;
 /// How near it comes, m.
 const FOUND_M: f64 = 1e-10;
 
-/// A point of tissue.
-#[derive(Clone, Debug)]
-pub(super) struct Point {
-    /// Where it is at rest, in the frame of the body.
-    pub rest: Vec3,
-    /// The part of the body that moves with it.
-    pub spread: Spread,
-}
-
 /// See the file's head.
-pub(super) struct Tissue {
-    pub model: Arc<TissueModel>,
-    pub body: TissueBody,
-    /// Which body of the scene it is.
-    pub index: usize,
-    /// Of the frame of the body at the start.
+pub struct Tissue {
+    pub(in crate::sim) model: Arc<TissueModel>,
+    pub(in crate::sim) body: TissueBody,
+    /// Pose of the support at the start of the scene.
     start: Pose,
-    /// Where breathing has it, and how fast.
-    pub pose: Pose,
-    pub speed: Vec3,
-    /// Way of the support in this step.
-    pub moved: Vec3,
+    /// Pose of the support at the end of the step, and its velocity, m/s.
+    pub(in crate::sim) pose: Pose,
+    pub(in crate::sim) speed: Vec3,
+    /// Displacement of the support in the step, m.
+    moved: Vec3,
+    time_s: f64,
+    rows: FemRows,
 }
 
 impl Tissue {
-    pub(super) fn new(model: Arc<TissueModel>, index: usize, start: Pose) -> Result<Self, FemError> {
+    /// Tissue at rest on its support at `start`.
+    ///
+    /// # Errors
+    /// When the body is not held.
+    pub fn new(model: Arc<TissueModel>, start: Pose) -> Result<Self, FemError> {
         let body = TissueBody::new(model.fem.clone(), model.relaxation, model.lag)?;
-        Ok(Self { model, body, index, start, pose: start, speed: Vec3::zeros(), moved: Vec3::zeros() })
+        Ok(Self {
+            model,
+            body,
+            start,
+            pose: start,
+            speed: Vec3::zeros(),
+            moved: Vec3::zeros(),
+            time_s: 0.0,
+            rows: FemRows::default(),
+        })
     }
 
-    /// Puts the support where it is at `time_s`.
-    pub(super) fn breathe(&mut self, time_s: f64) {
+    /// What does not change.
+    #[must_use]
+    pub fn model(&self) -> &Arc<TissueModel> {
+        &self.model
+    }
+
+    /// Displacements in the frame of the support.
+    #[must_use]
+    pub fn displacements(&self) -> &[f64] {
+        self.body.position()
+    }
+
+    /// Moves the support through a step of `step_s`.
+    pub(in crate::sim) fn breathe(&mut self, step_s: f64) {
+        self.time_s += step_s;
         if let Some(breathing) = self.model.breathing {
-            let (way, speed) = breathing.at(time_s);
+            let (way, speed) = breathing.at(self.time_s);
             let place = self.start.translation.vector + way;
             self.moved = place - self.pose.translation.vector;
             self.pose.translation.vector = place;
@@ -64,7 +82,7 @@ impl Tissue {
     }
 
     /// The point at a place of the body at rest, with forces spread over a ball of `radius_m`, as far as it is in the body.
-    pub(super) fn point(&self, rest: Vec3, radius_m: f64) -> Point {
+    pub(in crate::sim) fn point(&self, rest: Vec3, radius_m: f64) -> Point {
         let mut found = Vec::with_capacity(BALL.len());
         for offset in BALL {
             let place = self.model.locator.locate(&(rest + Vec3::from(offset) * radius_m));
@@ -79,24 +97,18 @@ impl Tissue {
         Point { rest, spread: Spread::over(&found) }
     }
 
-    /// Where a point is in the world under displacements `x`.
-    pub(super) fn place(&self, point: &Point, x: &[f64]) -> Vec3 {
-        let local = point.rest + self.model.fem.field_over(&point.spread, x);
-        self.pose.rotation * local + self.pose.translation.vector
-    }
-
-    /// Where a point is now.
-    pub(super) fn now(&self, point: &Point) -> Vec3 {
-        self.place(point, self.body.position())
+    /// Place of a point now, in the world.
+    pub(in crate::sim) fn now(&self, point: &Point) -> Vec3 {
+        place_of(&self.model.fem, &self.pose, point, self.body.position())
     }
 
     /// A direction of the world in the frame of the body.
-    pub(super) fn inwards(&self, direction: &Vec3) -> Vec3 {
+    pub(in crate::sim) fn inwards(&self, direction: &Vec3) -> Vec3 {
         self.pose.rotation.inverse_transform_vector(direction)
     }
 
     /// The point of the body that is at a place of the world now; `near` is where to look first, at rest.
-    pub(super) fn behind(&self, world: &Vec3, near: &Vec3, radius_m: f64) -> Point {
+    pub(in crate::sim) fn behind(&self, world: &Vec3, near: &Vec3, radius_m: f64) -> Point {
         let mut point = self.point(*near, radius_m);
         for _ in 0..SEARCH {
             let miss = self.inwards(&(world - self.now(&point)));
@@ -109,7 +121,7 @@ impl Tissue {
     }
 
     /// Where node `node` is in the world now.
-    pub(super) fn node(&self, node: u32) -> Vec3 {
+    fn node(&self, node: u32) -> Vec3 {
         let shift = self.model.fem.field_at(&crate::fem::Attachment::node(node), self.body.position());
         let local = self.model.fem.rest()[node as usize] + shift;
         self.pose.rotation * local + self.pose.translation.vector
@@ -117,7 +129,7 @@ impl Tissue {
 
     /// Where a line from `from` along `direction` meets the surface from outside, within `range` of it: way along the line, normal in the
     /// world, and the point of the surface at rest. `faces` is the least cosine between line and surface.
-    pub(super) fn meets(
+    pub(in crate::sim) fn meets(
         &self,
         from: &Vec3,
         direction: &Vec3,
@@ -149,5 +161,46 @@ impl Tissue {
             best = Some((way, normal, ra * first + rb * second + rc * third));
         }
         best
+    }
+
+    pub(super) fn carrier(&self) -> &Pose {
+        &self.pose
+    }
+
+    pub(super) fn prepare(&mut self, _step_s: f64) -> bool {
+        self.body.prepare().is_ok()
+    }
+
+    pub(super) fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
+        self.rows.collect(&self.model.fem, &self.pose, rows);
+        self.body.compliance(&self.rows.rows, &mut self.rows.work, out);
+    }
+
+    pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64]) -> f64 {
+        self.rows.collect(&self.model.fem, &self.pose, rows);
+        // Of the body's own size.
+        let _ = self.body.apply(self.rows.transposed(&self.model.fem, forces));
+        0.0
+    }
+
+    pub(super) fn finish(&mut self, step_s: f64) -> bool {
+        self.body.finish(step_s)
+    }
+
+    pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        self.place(anchor, row) - self.moved
+    }
+
+    pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        let Some(point) = anchor.point(row) else { return Vec3::zeros() };
+        place_of(&self.model.fem, &self.pose, point, self.body.next())
+    }
+
+    pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        anchor.point(row).map_or_else(Vec3::zeros, |point| self.now(point))
+    }
+
+    pub(super) fn node_shift(&self, node: u32) -> Vec3 {
+        self.model.fem.field_at(&crate::fem::Attachment::node(node), self.body.position())
     }
 }

@@ -1,0 +1,297 @@
+//! Bodies of corotational elements: held or free, by implicit Euler or from equilibrium to equilibrium.
+//!
+//! Thread: simulation.
+//!
+//! A body that nothing holds has no equilibrium; its steps have inertia. Between two simulation steps the haptic tick moves it as
+//! a rigid body about its centre of mass and adds its deformation as a compliance: that of the step without the share of the
+//! rigid motion, `W − h² H_r M⁻¹ H_rᵀ`.
+
+use super::surface::SoftSkin;
+use super::{Anchor, FemRows, Point, SoftRow, place_of};
+use crate::fem::{CorotationalBody, FemError, FemModel, FemSkin, Regime, RegimeSpec};
+use crate::geometry::tet::TetMesh;
+use crate::math::{Mat3, Mat6, Pose, Twist, Vec3, Vec6, join};
+use std::sync::Arc;
+
+/// How a corotational body steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Steps {
+    /// Always with inertia.
+    Implicit,
+    /// Always from equilibrium to equilibrium.
+    QuasiStatic,
+    /// As the two rules of Theetten et al. 2007 decide, with hysteresis.
+    Auto(RegimeSpec),
+}
+
+/// What does not change about a corotational body.
+#[derive(Clone, Debug)]
+pub struct CorotationalModel {
+    /// Elements.
+    pub fem: Arc<FemModel>,
+    /// How it steps.
+    pub steps: Steps,
+    /// Acceleration of gravity in the carrier frame, m/s².
+    pub gravity: Vec3,
+    /// Triangles that are drawn.
+    pub skin: FemSkin,
+    /// Surface that contacts are detected on.
+    pub surface: Arc<SoftSkin>,
+    /// Contacts of the body with itself are detected.
+    pub self_contact: bool,
+    /// No node is fixed.
+    pub is_free: bool,
+    /// Period of the slowest vibration of a held body, s; zero for a free one.
+    period_s: f64,
+    /// Mass of each node, kg.
+    masses: Vec<f64>,
+}
+
+impl CorotationalModel {
+    /// The body made of `fem`, which was made from `mesh`.
+    #[must_use]
+    pub fn new(fem: Arc<FemModel>, mesh: &TetMesh, gravity: Vec3, steps: Steps) -> Self {
+        let is_free = (0..fem.node_count() as u32).all(|node| fem.first_of(node).is_some());
+        let unit = fem.gravity_force(&Vec3::x());
+        let mass_of = |node: u32| fem.first_of(node).map_or(0.0, |first| unit[first]);
+        let masses = (0..fem.node_count() as u32).map(mass_of).collect();
+        let period_s = if is_free { 0.0 } else { fem.slowest_period_s() };
+        Self {
+            skin: FemSkin::new(&fem, mesh),
+            surface: Arc::new(SoftSkin::new(mesh)),
+            fem,
+            steps,
+            gravity,
+            self_contact: false,
+            is_free,
+            period_s,
+            masses,
+        }
+    }
+}
+
+/// Rigid motion of a free body as a whole, in world axes about its centre of mass.
+#[derive(Clone, Copy, Debug)]
+pub struct WholeMotion {
+    /// Centre of mass, in the world, m.
+    pub center: Vec3,
+    /// `M⁻¹` about it.
+    pub inverse_mass: Mat6,
+    /// Velocity of the centre and mean angular velocity.
+    pub twist: Twist,
+    /// Mass, kg.
+    pub mass_kg: f64,
+}
+
+impl WholeMotion {
+    /// Row of the point at `place` of the world along a direction, on the twist.
+    #[must_use]
+    pub fn row(&self, place: &Vec3, direction: &Vec3) -> Vec6 {
+        join(direction, &(place - self.center).cross(direction))
+    }
+}
+
+/// See the file's head.
+pub struct Corotational {
+    model: Arc<CorotationalModel>,
+    body: CorotationalBody,
+    pose: Pose,
+    rows: FemRows,
+    step_s: f64,
+    waited: u32,
+    /// State before the step, to return to when it fails.
+    safe: (Vec<f64>, Vec<f64>),
+    energy_j: f64,
+}
+
+impl Corotational {
+    /// The body at rest at `pose`.
+    #[must_use]
+    pub fn new(model: Arc<CorotationalModel>, pose: Pose) -> Self {
+        let mut body = CorotationalBody::new(model.fem.clone(), model.gravity);
+        if model.steps == Steps::QuasiStatic {
+            body.set_regime(Regime::QuasiStatic);
+        }
+        let zeros = vec![0.0; model.fem.size()];
+        Self {
+            body,
+            pose,
+            rows: FemRows::default(),
+            step_s: 0.0,
+            waited: 0,
+            safe: (zeros.clone(), zeros),
+            energy_j: 0.0,
+            model,
+        }
+    }
+
+    /// What does not change.
+    #[must_use]
+    pub fn model(&self) -> &Arc<CorotationalModel> {
+        &self.model
+    }
+
+    /// The finite element body.
+    #[must_use]
+    pub fn body(&self) -> &CorotationalBody {
+        &self.body
+    }
+
+    /// Sets displacements and velocities, in the carrier frame.
+    ///
+    /// # Errors
+    /// When a slice is not of the body's size.
+    pub fn set_state(&mut self, position: &[f64], velocity: &[f64]) -> Result<(), FemError> {
+        self.body.set_state(position, velocity)
+    }
+
+    pub(super) fn energy_j(&self) -> f64 {
+        self.energy_j
+    }
+
+    pub(super) fn carrier(&self) -> &Pose {
+        &self.pose
+    }
+
+    /// Chooses the regime by the two rules; `load` is the computing time of a step over its length.
+    pub(in crate::sim) fn choose_regime(&mut self, step_s: f64, load: f64) {
+        if let Steps::Auto(spec) = self.model.steps {
+            let held = !self.model.is_free;
+            let coarseness = if self.model.period_s > 0.0 { step_s / self.model.period_s } else { 0.0 };
+            let next = spec.next(self.body.regime(), &mut self.waited, held, load, coarseness);
+            self.body.set_regime(next);
+        }
+    }
+
+    pub(super) fn prepare(&mut self, step_s: f64) -> bool {
+        self.step_s = step_s;
+        self.safe.0.copy_from_slice(self.body.position());
+        self.safe.1.copy_from_slice(self.body.velocity());
+        self.rows.force.clear();
+        self.rows.force.resize(self.model.fem.size(), 0.0);
+        self.body.prepare(&self.rows.force, step_s).is_ok()
+    }
+
+    pub(super) fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
+        self.rows.collect(&self.model.fem, &self.pose, rows);
+        // Fails only before the first step.
+        let _ = self.body.compliance(&self.rows.rows, &mut self.rows.work, out);
+    }
+
+    /// Compliance of a free body without the share of its rigid motion.
+    pub(super) fn answer(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) -> bool {
+        let Some(whole) = self.whole_motion() else { return false };
+        let count = rows.len();
+        let on = |row: &SoftRow<'_>| whole.row(&self.start_place(row.anchor, row.row), &row.direction);
+        let rigid: Vec<Vec6> = rows.iter().map(on).collect();
+        let square = self.step_s * self.step_s;
+        for (i, row) in rigid.iter().enumerate() {
+            let yielding = whole.inverse_mass * row * square;
+            for (j, other) in rigid.iter().enumerate() {
+                out[i * count + j] -= yielding.dot(other);
+            }
+            // Round-off must not leave a negative compliance.
+            out[i * count + i] = out[i * count + i].max(0.0);
+        }
+        true
+    }
+
+    pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64]) -> f64 {
+        self.rows.collect(&self.model.fem, &self.pose, rows);
+        let force = self.rows.transposed(&self.model.fem, forces);
+        let _ = self.body.apply_contact(force);
+        0.0
+    }
+
+    /// A step that fails leaves the body where it was, at rest.
+    pub(super) fn finish(&mut self, _step_s: f64) -> bool {
+        let quasi_static = self.body.regime() == Regime::QuasiStatic;
+        let finished = self.body.finish().is_ok();
+        let sound = self.body.position().iter().chain(self.body.velocity()).all(|x| x.is_finite());
+        if !sound || (!finished && !quasi_static) {
+            self.safe.1.fill(0.0);
+            // Of the body's own size.
+            let _ = self.body.set_state(&self.safe.0, &self.safe.1);
+        }
+        self.energy_j = self.body.elastic_energy() + self.body.kinetic_energy();
+        finished && sound
+    }
+
+    pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        self.place(anchor, row)
+    }
+
+    pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        let Some(point) = anchor.point(row) else { return Vec3::zeros() };
+        let fem = &self.model.fem;
+        let moved = fem.field_over(&point.spread, self.body.midpoint()) * self.step_s;
+        place_of(fem, &self.pose, point, self.body.position()) + self.pose.rotation * moved
+    }
+
+    pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        let Some(point) = anchor.point(row) else { return Vec3::zeros() };
+        place_of(&self.model.fem, &self.pose, point, self.body.position())
+    }
+
+    pub(super) fn node_shift(&self, node: u32) -> Vec3 {
+        self.model.fem.first_of(node).map_or_else(Vec3::zeros, |first| {
+            let x = self.body.position();
+            Vec3::new(x[first], x[first + 1], x[first + 2])
+        })
+    }
+
+    /// Place of a point of the body now, in the world.
+    #[must_use]
+    pub fn place_now(&self, point: &Point) -> Vec3 {
+        place_of(&self.model.fem, &self.pose, point, self.body.position())
+    }
+
+    /// Linear momentum, kg·m/s, and angular momentum about the origin of the world, kg·m²/s.
+    #[must_use]
+    pub fn momentum(&self) -> (Vec3, Vec3) {
+        let (mut linear, mut angular) = (Vec3::zeros(), Vec3::zeros());
+        self.each_node(|mass, place, velocity| {
+            linear += velocity * mass;
+            angular += place.cross(&velocity) * mass;
+        });
+        (linear, angular)
+    }
+
+    /// Mass, place and velocity of each free node, in the world.
+    fn each_node(&self, mut each: impl FnMut(f64, Vec3, Vec3)) {
+        let fem = &self.model.fem;
+        for (node, mass) in (0..).zip(&self.model.masses) {
+            let Some(first) = fem.first_of(node) else { continue };
+            let of = |x: &[f64]| Vec3::new(x[first], x[first + 1], x[first + 2]);
+            let local = fem.rest()[node as usize] + of(self.body.position());
+            let place = self.pose.rotation * local + self.pose.translation.vector;
+            each(*mass, place, self.pose.rotation * of(self.body.velocity()));
+        }
+    }
+
+    /// Rigid motion of the body as a whole; none for a held body.
+    #[must_use]
+    pub fn whole_motion(&self) -> Option<WholeMotion> {
+        if !self.model.is_free {
+            return None;
+        }
+        let (mut mass_kg, mut first, mut linear) = (0.0, Vec3::zeros(), Vec3::zeros());
+        self.each_node(|mass, place, velocity| {
+            mass_kg += mass;
+            first += place * mass;
+            linear += velocity * mass;
+        });
+        let center = first / mass_kg;
+        let (mut inertia, mut angular) = (Mat3::zeros(), Vec3::zeros());
+        self.each_node(|mass, place, velocity| {
+            let arm = place - center;
+            inertia += (Mat3::identity() * arm.norm_squared() - arm * arm.transpose()) * mass;
+            angular += arm.cross(&velocity) * mass;
+        });
+        let inverse = inertia.try_inverse()?;
+        let mut inverse_mass = Mat6::zeros();
+        inverse_mass.fixed_view_mut::<3, 3>(0, 0).copy_from(&(Mat3::identity() / mass_kg));
+        inverse_mass.fixed_view_mut::<3, 3>(3, 3).copy_from(&inverse);
+        Some(WholeMotion { center, inverse_mass, twist: join(&(linear / mass_kg), &(inverse * angular)), mass_kg })
+    }
+}

@@ -1,0 +1,449 @@
+//! Linear elastic bodies that are held.
+//!
+//! Thread: simulation. Everything is in the carrier frame.
+//!
+//! Two ways to step. **Static**: the place of rest, `x = G f`, found for the deformed nodes again until contacts and displacements
+//! agree. Correct where the slowest vibration is shorter than a step, as with a stiff connector under a hand: its ringing is over before the
+//! next step, and passive midpoint steps that long would ring for ever. **Passive**: Song et al. eqs 2–4 and 28, whole or reduced, with
+//! the law on the velocity at the end of the step, for steps that resolve the ringing.
+//!
+//! Either way the haptic tick gets `G` and the place of each node without force ([`super::super::publish`]): the body's answer at rest,
+//! whatever the rate of the simulation.
+
+use super::surface::SoftSkin;
+use super::{Anchor, FemRows, Point, SoftRow, place_of};
+use crate::fem::{
+    Attachment, ElasticBody, FemError, FemModel, FemSkin, ReducedBody, ReducedModel, StaticAnswer, StaticBody,
+};
+use crate::geometry::tet::TetMesh;
+use crate::math::{Pose, Vec3};
+use crate::mechanism::pmi::{Accuracy, LinearError};
+use std::sync::Arc;
+
+/// Stands for a node that is not among the touching ones.
+const NONE: u32 = u32::MAX;
+
+/// How a linear elastic body steps.
+#[derive(Clone, Debug)]
+pub enum Stepping {
+    /// From rest to rest.
+    Static,
+    /// Passive midpoint integration of the whole body.
+    Passive,
+    /// The same of a few motions.
+    Reduced(Arc<ReducedModel>),
+}
+
+/// Why there is no such body.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ElasticError {
+    /// The full model.
+    #[error("{0}")]
+    Full(#[from] FemError),
+    /// The reduced model.
+    #[error("{0}")]
+    Reduced(#[from] LinearError),
+}
+
+/// What does not change about a linear elastic body.
+#[derive(Clone, Debug)]
+pub struct ElasticModel {
+    /// The full model.
+    pub fem: Arc<FemModel>,
+    /// Static answer of its touching nodes.
+    pub answer: StaticAnswer,
+    /// How it steps.
+    pub stepping: Stepping,
+    /// Acceleration of gravity in the carrier frame, m/s².
+    pub gravity: Vec3,
+    /// Triangles that are drawn, if any.
+    pub skin: Option<FemSkin>,
+    /// Surface that contacts are detected on.
+    pub surface: Arc<SoftSkin>,
+    /// Place of each node among those that can be touched.
+    touch_of: Vec<u32>,
+}
+
+impl ElasticModel {
+    /// A body made of `fem`, which was made from `mesh`, whose nodes `touching` can be touched.
+    ///
+    /// # Errors
+    /// When the body is not held, or the matrices of a reduced model are not those of a body.
+    pub fn new(
+        fem: Arc<FemModel>,
+        mesh: &TetMesh,
+        touching: &[u32],
+        gravity: Vec3,
+        stepping: Stepping,
+    ) -> Result<Self, ElasticError> {
+        let answer = StaticAnswer::new(&fem, touching, &gravity)?;
+        if let Stepping::Reduced(reduced) = &stepping {
+            ReducedBody::new(reduced.clone(), gravity, Accuracy::Plain)?;
+        }
+        let mut touch_of = vec![NONE; fem.node_count()];
+        for (at, node) in (0..).zip(answer.nodes()) {
+            touch_of[*node as usize] = at;
+        }
+        let surface = Arc::new(SoftSkin::touching(mesh, answer.nodes()));
+        Ok(Self { fem, answer, stepping, gravity, skin: None, surface, touch_of })
+    }
+
+    /// The same to be drawn, by the surface of the mesh it was made from.
+    #[must_use]
+    pub fn shown(mut self, mesh: &TetMesh) -> Self {
+        self.skin = Some(FemSkin::new(&self.fem, mesh));
+        self
+    }
+
+    fn touch(&self, node: u32) -> Option<usize> {
+        let at = *self.touch_of.get(node as usize)?;
+        (at != NONE).then_some(at as usize)
+    }
+}
+
+/// The body behind the touching nodes.
+enum Inner {
+    Static,
+    Full { body: Box<ElasticBody>, none: Vec<f64> },
+    Reduced { body: Box<ReducedBody>, rows: Vec<f64>, none: Vec<f64> },
+}
+
+/// Rows on the touching nodes: numbers of row `k` are `parts[first[k]..first[k + 1]]`.
+#[derive(Default)]
+struct TouchRows {
+    first: Vec<usize>,
+    parts: Vec<(usize, Vec3)>,
+}
+
+impl TouchRows {
+    fn of(&self, row: usize) -> &[(usize, Vec3)] {
+        &self.parts[self.first[row]..self.first[row + 1]]
+    }
+}
+
+/// See the file's head.
+pub struct Elastic {
+    model: Arc<ElasticModel>,
+    inner: Inner,
+    pose: Pose,
+    /// Displacement of each touching node, and that at the start of the step.
+    shift: Vec<Vec3>,
+    start: Vec<Vec3>,
+    /// Mean force of constraints on each over the last step, N.
+    force: Vec<Vec3>,
+    step_s: f64,
+    rows: FemRows,
+    touches: TouchRows,
+}
+
+impl Elastic {
+    /// The body at rest at `pose`.
+    #[must_use]
+    pub fn new(model: Arc<ElasticModel>, pose: Pose) -> Self {
+        let none = |size: usize| vec![0.0; size];
+        let inner = match &model.stepping {
+            Stepping::Static => Inner::Static,
+            Stepping::Passive => Inner::Full {
+                body: Box::new(ElasticBody::new(model.fem.clone(), model.gravity, Accuracy::Plain)),
+                none: none(model.fem.size()),
+            },
+            Stepping::Reduced(reduced) => {
+                // The model has been checked: it makes a body.
+                let body = ReducedBody::new(reduced.clone(), model.gravity, Accuracy::Plain);
+                let moving =
+                    |body| Inner::Reduced { body: Box::new(body), rows: Vec::new(), none: none(reduced.size()) };
+                body.map_or(Inner::Static, moving)
+            }
+        };
+        let count = model.answer.nodes().len();
+        let at_rest = matches!(inner, Inner::Static);
+        let shift: Vec<Vec3> = (0..count).map(|k| if at_rest { model.answer.sag(k) } else { Vec3::zeros() }).collect();
+        Self {
+            inner,
+            pose,
+            start: shift.clone(),
+            shift,
+            force: vec![Vec3::zeros(); count],
+            step_s: 0.0,
+            rows: FemRows::default(),
+            touches: TouchRows::default(),
+            model,
+        }
+    }
+
+    /// What does not change.
+    #[must_use]
+    pub fn model(&self) -> &Arc<ElasticModel> {
+        &self.model
+    }
+
+    /// Displacement of each touching node, m, in the order of [`StaticAnswer::nodes`].
+    #[must_use]
+    pub fn shift(&self) -> &[Vec3] {
+        &self.shift
+    }
+
+    /// Displacements of the whole body. Where only the touching nodes are followed it is `still`, under the forces on them.
+    pub fn displacements<'a>(&'a self, still: &'a mut StaticBody) -> &'a [f64] {
+        match &self.inner {
+            Inner::Full { body, .. } => body.position(),
+            Inner::Static | Inner::Reduced { .. } => {
+                let forces = self.model.answer.nodes().iter().copied().zip(self.force.iter().copied());
+                still.under(&self.model.fem, forces)
+            }
+        }
+    }
+
+    /// Sum of the constraint forces on the body over the last step, N, in the carrier frame.
+    #[must_use]
+    pub fn pressed(&self) -> Vec3 {
+        self.force.iter().sum()
+    }
+
+    /// Force of the support on the body over the last step, N, in the carrier frame: with its inertia where the whole body moves.
+    #[must_use]
+    pub fn reaction(&self) -> Vec3 {
+        match &self.inner {
+            Inner::Full { body, .. } => body.reaction(),
+            _ => -self.pressed(),
+        }
+    }
+
+    pub(super) fn energy_j(&self) -> f64 {
+        match &self.inner {
+            Inner::Full { body, .. } => body.ledger().total_j(),
+            Inner::Reduced { body, .. } => body.ledger().total_j(),
+            Inner::Static => {
+                let work = |(k, f): (usize, &Vec3)| 0.5 * f.dot(&(self.shift[k] - self.model.answer.sag(k)));
+                self.force.iter().enumerate().map(work).sum()
+            }
+        }
+    }
+
+    pub(super) fn carrier(&self) -> &Pose {
+        &self.pose
+    }
+
+    pub(super) fn reaches(&self, point: &Point) -> bool {
+        point.spread.parts().any(|(node, _)| self.model.touch(node).is_some())
+    }
+
+    pub(super) fn prepare(&mut self, step_s: f64) -> bool {
+        self.step_s = step_s;
+        match &mut self.inner {
+            Inner::Static => true,
+            Inner::Full { body, none } => body.prepare(none, step_s).is_ok(),
+            Inner::Reduced { body, none, .. } => body.prepare(none, step_s).is_ok(),
+        }
+    }
+
+    /// Numbers of rows on the touching nodes, in the carrier frame.
+    fn collect(&mut self, rows: &[SoftRow<'_>]) {
+        let touches = &mut self.touches;
+        touches.first.clear();
+        touches.parts.clear();
+        touches.first.push(0);
+        for row in rows {
+            let direction = self.pose.rotation.inverse_transform_vector(&row.direction);
+            if let Some(point) = row.anchor.point(row.row) {
+                for (node, weight) in point.spread.parts() {
+                    touches.parts.extend(self.model.touch(node).map(|at| (at, direction * weight)));
+                }
+            }
+            touches.first.push(touches.parts.len());
+        }
+    }
+
+    /// `H G Hᵀ`.
+    fn fill_answer(&self, count: usize, out: &mut [f64]) {
+        let answer = &self.model.answer;
+        for i in 0..count {
+            for j in 0..=i {
+                let mut value = 0.0;
+                for (a, left) in self.touches.of(i) {
+                    for (b, right) in self.touches.of(j) {
+                        value += left.dot(&(answer.between(*a, *b) * right));
+                    }
+                }
+                out[i * count + j] = value;
+                out[j * count + i] = value;
+            }
+        }
+    }
+
+    pub(super) fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
+        if matches!(self.inner, Inner::Static) {
+            self.collect(rows);
+            self.fill_answer(rows.len(), out);
+            return;
+        }
+        match &mut self.inner {
+            Inner::Static => {}
+            Inner::Full { body, .. } => {
+                self.rows.collect(&self.model.fem, &self.pose, rows);
+                // Fails only before the first step.
+                let _ = body.compliance(&self.rows.rows, &mut self.rows.work, out);
+            }
+            Inner::Reduced { body, rows: shapes, none } => {
+                let size = none.len();
+                shapes.clear();
+                shapes.resize(rows.len() * size, 0.0);
+                for (row, shape) in rows.iter().zip(shapes.chunks_exact_mut(size.max(1))) {
+                    let direction = self.pose.rotation.inverse_transform_vector(&row.direction);
+                    let Some(point) = row.anchor.point(row.row) else { continue };
+                    for (node, weight) in point.spread.parts() {
+                        body.add_force(node, &(direction * weight), shape);
+                    }
+                }
+                body.compliance(shapes, out);
+            }
+        }
+        // The law is on the velocity at the end, v⁺ = 2 v̂ − v: twice the compliance of the midpoint.
+        out.iter_mut().for_each(|w| *w *= 2.0);
+    }
+
+    pub(super) fn answer(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) -> bool {
+        if matches!(self.inner, Inner::Static) {
+            return false;
+        }
+        self.collect(rows);
+        self.fill_answer(rows.len(), out);
+        true
+    }
+
+    pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64], last: bool) -> f64 {
+        let at_rest = matches!(self.inner, Inner::Static);
+        // A static body takes the forces of every pass, the last one too, before it is the last.
+        if at_rest == last {
+            return 0.0;
+        }
+        self.collect(rows);
+        self.force.fill(Vec3::zeros());
+        for (row, force) in forces.iter().enumerate() {
+            for (at, value) in self.touches.of(row) {
+                self.force[*at] += value * *force;
+            }
+        }
+        if at_rest {
+            return self.come_to_rest();
+        }
+        if forces.iter().all(|x| x.is_finite()) {
+            self.load_inner(rows, forces);
+        }
+        0.0
+    }
+
+    fn load_inner(&mut self, rows: &[SoftRow<'_>], forces: &[f64]) {
+        match &mut self.inner {
+            Inner::Static => {}
+            Inner::Full { body, .. } => {
+                self.rows.collect(&self.model.fem, &self.pose, rows);
+                // Of the body's own size.
+                let _ = body.apply_contact(self.rows.transposed(&self.model.fem, forces));
+            }
+            Inner::Reduced { body, rows: shapes, none } => {
+                let mut force = none.clone();
+                for (shape, scale) in shapes.chunks_exact(none.len().max(1)).zip(forces) {
+                    force.iter_mut().zip(shape).for_each(|(sum, r)| *sum += scale * r);
+                }
+                let _ = body.apply_contact(&force);
+            }
+        }
+    }
+
+    /// Displaces every node as the forces say; gives the largest change, m.
+    fn come_to_rest(&mut self) -> f64 {
+        let answer = &self.model.answer;
+        let mut farthest: f64 = 0.0;
+        for at in 0..self.shift.len() {
+            let mut place = answer.sag(at);
+            for (by, force) in self.force.iter().enumerate().filter(|(_, force)| **force != Vec3::zeros()) {
+                place += answer.between(at, by) * force;
+            }
+            farthest = farthest.max((place - self.shift[at]).norm());
+            self.shift[at] = place;
+        }
+        farthest
+    }
+
+    pub(super) fn finish(&mut self, _step_s: f64) -> bool {
+        match &mut self.inner {
+            Inner::Static => {}
+            Inner::Full { body, .. } => body.finish(),
+            Inner::Reduced { body, .. } => body.finish(),
+        }
+        if !matches!(self.inner, Inner::Static) {
+            for (shift, node) in self.shift.iter_mut().zip(self.model.answer.nodes()) {
+                *shift = self.inner.displacement(&self.model.fem, *node);
+            }
+        }
+        self.start.copy_from_slice(&self.shift);
+        self.shift.iter().all(|shift| shift.iter().all(|x| x.is_finite()))
+    }
+
+    /// Weighted sum over the touching nodes of a point.
+    fn sum(&self, point: &Point, of: impl Fn(usize) -> Vec3) -> Vec3 {
+        point.spread.parts().filter_map(|(node, weight)| Some(of(self.model.touch(node)?) * weight)).sum()
+    }
+
+    fn in_world(&self, anchor: &Anchor, row: usize, of: impl Fn(usize) -> Vec3) -> Vec3 {
+        let Some(point) = anchor.point(row) else { return Vec3::zeros() };
+        self.pose.rotation * (point.rest + self.sum(point, of)) + self.pose.translation.vector
+    }
+
+    pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        self.in_world(anchor, row, |at| self.start[at])
+    }
+
+    pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        if matches!(self.inner, Inner::Static) {
+            return self.in_world(anchor, row, |at| self.model.answer.sag(at));
+        }
+        let nodes = self.model.answer.nodes();
+        self.in_world(anchor, row, |at| {
+            let (free, before) = self.inner.speeds(&self.model.fem, nodes[at]);
+            self.start[at] + (free * 2.0 - before) * self.step_s
+        })
+    }
+
+    pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        self.in_world(anchor, row, |at| self.shift[at])
+    }
+
+    pub(super) fn node_shifts(&self, node: u32) -> [Vec3; 2] {
+        self.model.touch(node).map_or([Vec3::zeros(); 2], |at| [self.start[at], self.shift[at]])
+    }
+
+    /// Place of a point of the body now, in the world.
+    #[must_use]
+    pub fn place_now(&self, point: &Point) -> Vec3 {
+        match &self.inner {
+            Inner::Full { body, .. } => place_of(&self.model.fem, &self.pose, point, body.position()),
+            _ => self.in_world(&Anchor::Point(point.clone()), 0, |at| self.shift[at]),
+        }
+    }
+}
+
+impl Inner {
+    /// Midpoint velocity without contact, and velocity at the start of the step, of a node.
+    fn speeds(&self, fem: &FemModel, node: u32) -> (Vec3, Vec3) {
+        match self {
+            Self::Static => Default::default(),
+            Self::Full { body, .. } => {
+                let at = Attachment::node(node);
+                (fem.field_at(&at, body.midpoint()), fem.field_at(&at, body.velocity()))
+            }
+            Self::Reduced { body, .. } => {
+                (body.of_node(node, body.body().midpoint()), body.of_node(node, body.body().velocity()))
+            }
+        }
+    }
+
+    fn displacement(&self, fem: &FemModel, node: u32) -> Vec3 {
+        match self {
+            Self::Static => Vec3::zeros(),
+            Self::Full { body, .. } => fem.field_at(&Attachment::node(node), body.position()),
+            Self::Reduced { body, .. } => body.displacement(node),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Constraints of a step: what sources produce and the solver solves, whatever the bodies.
+//!
+//! Thread: simulation.
+//!
+//! The violation of a row is `δ = d·(p_a − p_b)`; a positive force pushes A along `d` and B against it. A constraint between rigid
+//! shapes is a [`Contact`], whose rows follow the shapes. Every other constraint is a [`Span`] between two ends.
+
+use super::body::rigid::Mover;
+use super::body::{Anchor, Body};
+use super::source::contact::Contact;
+use crate::math::{Twist, Vec3, Vec6, join};
+use crate::mechanism::{BlockId, Law, Meaning};
+
+/// What a constraint acts on, on one side.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    /// A point of the world, and the body that it belongs to, if any.
+    Still { body: Option<usize>, point: Vec3 },
+    /// A point of a tool, which the simulation does not move: its place at the start and at the end of the step.
+    Tool { hand: usize, point_tool: Vec3, start: Vec3, end: Vec3 },
+    /// A point of a rigid body, and the row on its twist.
+    Rigid { mover: usize, point_body: Vec3, rows: [Vec6; 3] },
+    /// An anchor of a soft body.
+    Soft { body: usize, anchor: Anchor },
+}
+
+/// A constraint between two ends of any kind.
+#[derive(Clone, Debug)]
+pub(super) struct Span {
+    pub ends: [End; 2],
+    /// Directions of its rows in the world.
+    pub directions: [Vec3; 3],
+    /// Rows are rotations about their directions, violated by these angles at the start of the step, rad.
+    pub turns: Option<[f64; 3]>,
+}
+
+/// How the rows of a constraint are made.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Contact(Contact),
+    Span(Span),
+}
+
+/// See the file's head.
+#[derive(Clone, Debug)]
+pub(super) struct Constraint {
+    pub id: BlockId,
+    pub law: Law,
+    /// First row in the problem of the step.
+    pub first: usize,
+    pub kind: Kind,
+}
+
+/// Sign of a side in a violation.
+pub(super) fn sign(side: usize) -> f64 {
+    if side == 0 { 1.0 } else { -1.0 }
+}
+
+impl End {
+    /// The body that yields here, by its place among the bodies.
+    fn yielding(&self, hands: usize, movers: &[Mover]) -> Option<usize> {
+        match self {
+            Self::Rigid { mover, .. } => movers[*mover].yields().then(|| mover - hands),
+            Self::Soft { body, .. } => Some(*body),
+            Self::Still { .. } | Self::Tool { .. } => None,
+        }
+    }
+}
+
+impl Span {
+    /// A constraint between ends along three directions.
+    pub(super) fn new(ends: [End; 2], directions: [Vec3; 3]) -> Self {
+        Self { ends, directions, turns: None }
+    }
+
+    /// Makes the rows of its rigid ends.
+    fn place(&mut self, movers: &[Mover]) {
+        let (directions, turns) = (self.directions, self.turns.is_some());
+        for (side, end) in self.ends.iter_mut().enumerate() {
+            let End::Rigid { mover, point_body, rows } = end else { continue };
+            let bent = &movers[*mover].bent;
+            *rows = directions.map(|d| {
+                let row = if turns {
+                    join(&Vec3::zeros(), &bent.pose.rotation.inverse_transform_vector(&d))
+                } else {
+                    bent.row_of_point(point_body, &d)
+                };
+                row * sign(side)
+            });
+        }
+    }
+
+    /// Place along row `row`, from A to B: at the start of the step, or without constraint forces at its end but for rigid bodies, which
+    /// stay where they are. `soft` picks the place of an anchor.
+    fn along(&self, row: usize, movers: &[Mover], at_end: bool, soft: impl Fn(usize, &Anchor, usize) -> Vec3) -> f64 {
+        let place = |end: &End| match end {
+            End::Still { point, .. } => *point,
+            End::Tool { start, end, .. } => {
+                if at_end {
+                    *end
+                } else {
+                    *start
+                }
+            }
+            End::Rigid { mover, point_body, .. } => {
+                let pose = &movers[*mover].pose;
+                pose.rotation * point_body + pose.translation.vector
+            }
+            End::Soft { body, anchor } => soft(*body, anchor, row),
+        };
+        self.directions[row].dot(&(place(&self.ends[0]) - place(&self.ends[1])))
+    }
+
+    /// Share of the soft ends in the place of row `row`; `soft` picks the place of an anchor.
+    pub(super) fn soft_along(&self, row: usize, soft: &impl Fn(usize, &Anchor, usize) -> Vec3) -> f64 {
+        let share = |(side, end): (usize, &End)| match end {
+            End::Soft { body, anchor } => sign(side) * self.directions[row].dot(&soft(*body, anchor, row)),
+            _ => 0.0,
+        };
+        self.ends.iter().enumerate().map(share).sum()
+    }
+
+    /// Violation of row `row` now.
+    pub(super) fn violation(&self, row: usize, movers: &[Mover], bodies: &[Body]) -> f64 {
+        match self.turns {
+            Some(angles) => angles[row],
+            None => self.along(row, movers, true, |body, anchor, row| bodies[body].place(anchor, row)),
+        }
+    }
+}
+
+impl Constraint {
+    /// A contact of rigid shapes.
+    pub(super) fn of_contact(contact: &Contact) -> Self {
+        let law = Law::Contact { friction: contact.friction, compliance: 0.0 };
+        Self { id: BlockId::Contact(contact.candidate.id), law, first: 0, kind: Kind::Contact(*contact) }
+    }
+
+    /// A constraint between ends.
+    pub(super) fn of_span(id: BlockId, law: Law, span: Span) -> Self {
+        Self { id, law, first: 0, kind: Kind::Span(span) }
+    }
+
+    /// Its rows in the problem of the step.
+    pub(super) fn rows(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.law.rows()
+    }
+
+    /// Directions of its rows in the world.
+    pub(super) fn directions(&self) -> &[Vec3; 3] {
+        match &self.kind {
+            Kind::Contact(contact) => &contact.directions,
+            Kind::Span(span) => &span.directions,
+        }
+    }
+
+    /// The span, where it is one.
+    pub(super) fn span(&self) -> Option<&Span> {
+        if let Kind::Span(span) = &self.kind { Some(span) } else { None }
+    }
+
+    /// The rigid contact, where it is one.
+    pub(super) fn contact(&self) -> Option<&Contact> {
+        if let Kind::Contact(contact) = &self.kind { Some(contact) } else { None }
+    }
+
+    /// Rows on the twist of the rigid body on a side, and which mover that is.
+    pub(super) fn rigid_rows(&self, side: usize) -> Option<(usize, &[Vec6; 3])> {
+        match &self.kind {
+            Kind::Contact(contact) => Some((contact.movers[side], &contact.rows[side])),
+            Kind::Span(span) => match &span.ends[side] {
+                End::Rigid { mover, rows, .. } => Some((*mover, rows)),
+                _ => None,
+            },
+        }
+    }
+
+    /// Anchor on the soft body on a side, and which body that is.
+    pub(super) fn soft_end(&self, side: usize) -> Option<(usize, &Anchor)> {
+        match self.span().map(|span| &span.ends[side]) {
+            Some(End::Soft { body, anchor }) => Some((*body, anchor)),
+            _ => None,
+        }
+    }
+
+    /// One of its ends is soft.
+    pub(super) fn is_soft(&self) -> bool {
+        (0..2).any(|side| self.soft_end(side).is_some())
+    }
+
+    /// The bodies that yield at its ends, by their places among the bodies.
+    pub(super) fn yielding(&self, hands: usize, movers: &[Mover]) -> [Option<usize>; 2] {
+        match &self.kind {
+            Kind::Contact(contact) => contact.movers.map(|m| movers[m].yields().then(|| m - hands)),
+            Kind::Span(span) => [0, 1].map(|side: usize| span.ends[side].yielding(hands, movers)),
+        }
+    }
+
+    /// Makes the rows of its rigid ends for the movers as they are bent.
+    pub(super) fn place(&mut self, movers: &[Mover]) {
+        match &mut self.kind {
+            Kind::Contact(contact) => contact.place(movers),
+            Kind::Span(span) => span.place(movers),
+        }
+    }
+
+    /// Rate of row `row` under the twists of rigid bodies that `of` picks.
+    pub(super) fn rate(&self, row: usize, movers: &[Mover], of: impl Fn(&Mover) -> Twist) -> f64 {
+        (0..2).filter_map(|side| self.rigid_rows(side)).map(|(m, rows)| rows[row].dot(&of(&movers[m]))).sum()
+    }
+
+    /// Free violation of row `row` at the end of a step of `step_s`. `lambda` is the force of the row in the last step.
+    pub(super) fn free(&self, row: usize, movers: &[Mover], bodies: &[Body], step_s: f64, lambda: f64) -> f64 {
+        let moved = step_s * self.rate(row, movers, |mover| mover.free + mover.creep);
+        let span = match &self.kind {
+            Kind::Contact(contact) => {
+                return if row == 0 { contact.candidate.gap.max(0.0) } else { 0.0 } + moved;
+            }
+            Kind::Span(span) => span,
+        };
+        if let Some(angles) = span.turns {
+            return angles[row] + moved;
+        }
+        let end = span.along(row, movers, true, |body, anchor, row| bodies[body].free_place(anchor, row));
+        if self.law.meaning(row) != Meaning::Slip {
+            return end + moved;
+        }
+        let start = span.along(row, movers, false, |body, anchor, row| bodies[body].start_place(anchor, row));
+        // Slip rows carry no stored compliance deflection.
+        end - start + moved - self.law.compliance() * lambda
+    }
+
+    /// The two bodies of the scene that it touches, and where, in the world; none where one of them is a tool or the world.
+    pub(super) fn touching(&self, hands: usize, movers: &[Mover], bodies: &[Body]) -> Option<([usize; 2], Vec3)> {
+        let span = match &self.kind {
+            Kind::Contact(contact) => {
+                let point = contact.candidate.point_a_world(&movers[contact.movers[0]].pose);
+                return Some((contact.movers.map(|mover| mover - hands), point));
+            }
+            Kind::Span(span) => span,
+        };
+        let place = |end: &End| match end {
+            End::Still { body, point } => Some(((*body)?, *point)),
+            End::Tool { .. } => None,
+            End::Rigid { mover, point_body, .. } => {
+                let pose = &movers[*mover].pose;
+                Some((mover - hands, pose.rotation * point_body + pose.translation.vector))
+            }
+            End::Soft { body, anchor } => Some((*body, bodies[*body].place(anchor, 0))),
+        };
+        let (a, b) = (place(&span.ends[0])?, place(&span.ends[1])?);
+        Some(([a.0, b.0], a.1))
+    }
+}

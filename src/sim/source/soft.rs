@@ -1,0 +1,292 @@
+//! Contacts of soft bodies: with tools, rigid and fixed bodies, other soft bodies, and themselves.
+//!
+//! Thread: simulation.
+//!
+//! Detection ([`crate::collision::soft`]) works on places in the world: those of the soft body as far as they are known for the end of the
+//! step, those of a tool at the end of the step, those of rigid bodies at its start. A contact that the motion of the step closes is found
+//! because detection covers the way from the start of the step.
+
+use super::super::body::surface::SoftSkin;
+use super::super::body::{Anchor, Body, Point, rigid::Mover};
+use super::super::constraint::{Constraint, End, Span};
+use super::super::model::SimModel;
+use crate::collision::soft::{
+    FacePoint, Partner, RigidPlace, SoftContact, SoftFinder, SoftPlace, SoftQuery, SoftReduction,
+};
+use crate::fem::{FemModel, Spread};
+use crate::geometry::Surface;
+use crate::math::{Pose, Vec3, steady_tangents};
+use crate::mechanism::{BlockId, Law};
+use crate::shared::ToolSample;
+use std::sync::Arc;
+
+/// Most contacts of a pair. More are reduced to patches.
+const MOST: usize = 42;
+
+/// A soft body as contact detection sees it.
+struct Touching {
+    body: usize,
+    skin: Arc<SoftSkin>,
+    place: SoftPlace,
+    now: Vec<Vec3>,
+    before: Vec<Vec3>,
+    with_itself: bool,
+}
+
+/// See the file's head.
+#[derive(Default)]
+pub(in crate::sim) struct SoftContacts {
+    bodies: Vec<Touching>,
+    finder: SoftFinder,
+    found: Vec<SoftContact>,
+    /// Depth of the deepest contact found last, m.
+    pub(in crate::sim) penetration_m: f64,
+}
+
+/// What contacts are detected between.
+pub(in crate::sim) struct Surroundings<'a> {
+    pub model: &'a SimModel,
+    pub bodies: &'a [Body],
+    /// The tools, then the bodies.
+    pub movers: &'a [Mover],
+    pub tools: &'a [ToolSample],
+    /// Friction and restitution of pairs of materials.
+    pub pair: &'a dyn Fn(usize, usize) -> (f64, f64),
+}
+
+impl SoftContacts {
+    /// For the bodies of a scene.
+    pub(in crate::sim) fn new(bodies: &[Body]) -> Self {
+        let touching = |(index, body): (usize, &Body)| {
+            let (skin, with_itself) = match body {
+                Body::Elastic(body) => (&body.model().surface, false),
+                Body::Corotational(body) => (&body.model().surface, body.model().self_contact),
+                Body::Tissue(body) => (&body.model().touching, false),
+                Body::Fixed | Body::Rigid(_) | Body::Beam(_) => return None,
+            };
+            let place = SoftPlace::new(&skin.surface);
+            let (now, before) = (Vec::new(), Vec::new());
+            Some(Touching { body: index, skin: skin.clone(), place, now, before, with_itself })
+        };
+        Self { bodies: bodies.iter().enumerate().filter_map(touching).collect(), ..Self::default() }
+    }
+
+    /// There is nothing soft.
+    pub(in crate::sim) fn is_empty(&self) -> bool {
+        self.bodies.is_empty()
+    }
+
+    /// Adds the contacts of all soft bodies.
+    pub(in crate::sim) fn gather(&mut self, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
+        self.penetration_m = 0.0;
+        for touching in &mut self.bodies {
+            touching.refit(around);
+        }
+        for index in 0..self.bodies.len() {
+            for hand in 0..around.tools.len() {
+                self.with_tool(index, hand, around, out);
+            }
+            for other in 0..around.model.bodies.len() {
+                if !around.bodies[other].is_soft() {
+                    self.with_rigid(index, other, around, out);
+                }
+            }
+            for other in index + 1..self.bodies.len() {
+                self.with_soft(index, other, around, out);
+            }
+            if self.bodies[index].with_itself {
+                self.with_itself(index, around, out);
+            }
+        }
+    }
+
+    fn query(around: &Surroundings<'_>, pair: [u16; 2]) -> SoftQuery {
+        let pair = u64::from(pair[0]) << 16 | u64::from(pair[1]);
+        SoftQuery { margin_m: around.model.margin_m, most: MOST, reduction: SoftReduction::Patches, pair }
+    }
+
+    fn with_tool(&mut self, index: usize, hand: usize, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
+        let (touching, tool) = (&self.bodies[index], &around.model.tools[hand]);
+        // The hub of a needle stays outside: tissue meets the needle.
+        let is_needle = hand == 0 && around.model.needle.is_some() && around.bodies[touching.body].tissue().is_some();
+        if is_needle {
+            return;
+        }
+        let (before, now) = (around.movers[hand].pose, around.tools[hand].pose_world_tool);
+        let rigid = RigidPlace {
+            shape: &tool.shape,
+            field: tool.field.as_deref(),
+            now: now * tool.pose_tool_shape,
+            before: before * tool.pose_tool_shape,
+        };
+        let pair = pair_id(touching.body, around.model.bodies.len() + hand);
+        self.found.clear();
+        if around.bodies[touching.body].elastic().is_some() {
+            touching.nodes_at(&rigid, around.model.margin_m, &mut self.found);
+        } else {
+            let query = Self::query(around, pair);
+            self.finder.against_rigid(&touching.skin.surface, &touching.place, &rigid, &query, &mut self.found);
+        }
+        let friction = (around.pair)(around.model.bodies[touching.body].material, tool.material).0;
+        for contact in &self.found {
+            let Partner::Rigid(point) = contact.partner else { continue };
+            let point_tool = carried(&tool.pose_tool_shape, &point);
+            let (start, end) = (carried(&before, &point_tool), carried(&now, &point_tool));
+            let other = End::Tool { hand, point_tool, start, end };
+            touching.push(contact, other, pair, friction, around, out, &mut self.penetration_m);
+        }
+    }
+
+    fn with_rigid(&mut self, index: usize, other: usize, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
+        let (touching, hands) = (&self.bodies[index], around.tools.len());
+        let (mover, body) = (&around.movers[hands + other], &around.model.bodies[other]);
+        let pose = mover.pose * mover.pose_body_shape;
+        let rigid = RigidPlace { shape: &mover.shape, field: body.field.as_deref(), now: pose, before: pose };
+        let pair = pair_id(touching.body, other);
+        let query = Self::query(around, pair);
+        self.found.clear();
+        self.finder.against_rigid(&touching.skin.surface, &touching.place, &rigid, &query, &mut self.found);
+        let friction = (around.pair)(around.model.bodies[touching.body].material, body.material).0;
+        for contact in &self.found {
+            let Partner::Rigid(point) = contact.partner else { continue };
+            let point_body = carried(&mover.pose_body_shape, &point);
+            let partner = if mover.yields() {
+                End::Rigid { mover: hands + other, point_body, rows: Default::default() }
+            } else {
+                End::Still { body: Some(other), point: carried(&mover.pose, &point_body) }
+            };
+            touching.push(contact, partner, pair, friction, around, out, &mut self.penetration_m);
+        }
+    }
+
+    fn with_soft(&mut self, index: usize, other: usize, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
+        let (a, b) = (&self.bodies[index], &self.bodies[other]);
+        let pair = pair_id(a.body, b.body);
+        let query = Self::query(around, pair);
+        self.found.clear();
+        self.finder.against_soft((&a.skin.surface, &a.place), (&b.skin.surface, &b.place), &query, &mut self.found);
+        let material = |touching: &Touching| around.model.bodies[touching.body].material;
+        // Serous skins of organs slide on each other without friction.
+        let organs = [a, b].iter().all(|touching| around.bodies[touching.body].tissue().is_some());
+        let friction = if organs { 0.0 } else { (around.pair)(material(a), material(b)).0 };
+        for contact in &self.found {
+            let Partner::Soft(point) = contact.partner else { continue };
+            let Some(anchor) = b.anchor(&point, around.bodies) else { continue };
+            let partner = End::Soft { body: b.body, anchor };
+            a.push(contact, partner, pair, friction, around, out, &mut self.penetration_m);
+        }
+    }
+
+    fn with_itself(&mut self, index: usize, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
+        let touching = &self.bodies[index];
+        let pair = pair_id(touching.body, touching.body);
+        let query = Self::query(around, pair);
+        self.found.clear();
+        self.finder.against_itself(&touching.skin.surface, &touching.place, &query, &mut self.found);
+        let material = around.model.bodies[touching.body].material;
+        let friction = (around.pair)(material, material).0;
+        for contact in &self.found {
+            let Partner::Soft(point) = contact.partner else { continue };
+            let Some(anchor) = touching.anchor(&point, around.bodies) else { continue };
+            let partner = End::Soft { body: touching.body, anchor };
+            touching.push(contact, partner, pair, friction, around, out, &mut self.penetration_m);
+        }
+    }
+}
+
+fn pair_id(a: usize, b: usize) -> [u16; 2] {
+    [a as u16, b as u16]
+}
+
+fn carried(pose: &Pose, point: &Vec3) -> Vec3 {
+    pose.rotation * point + pose.translation.vector
+}
+
+impl Touching {
+    /// Places of its surface in the world: now as far as is known, and at the start of the step.
+    fn refit(&mut self, around: &Surroundings<'_>) {
+        let body = &around.bodies[self.body];
+        let (Some(fem), Some(pose)) = (body.fem(), body.carrier()) else { return };
+        self.now.clear();
+        self.before.clear();
+        for node in &self.skin.nodes {
+            let [start, now] = body.node_shifts(*node);
+            let rest = fem.rest()[*node as usize];
+            self.before.push(carried(pose, &(rest + start)));
+            self.now.push(carried(pose, &(rest + now)));
+        }
+        self.place.refit(&self.skin.surface, &self.now, &self.before, around.model.margin_m);
+    }
+
+    /// Nodes within reach of a rigid shape, nearest first if there is not room for all (Song et al. 2021 §IV-A). A held linear body hardly
+    /// turns and is detected again in every pass of a step: each node by itself needs neither its faces nor its way.
+    fn nodes_at(&self, rigid: &RigidPlace<'_>, reach_m: f64, out: &mut Vec<SoftContact>) {
+        let around = rigid.shape.bounding_sphere();
+        let inverse = rigid.now.inverse();
+        for (node, place) in (0..).zip(&self.now) {
+            let local = carried(&inverse, place);
+            if (local - around.center).norm() > around.radius + reach_m {
+                continue;
+            }
+            let found = rigid.shape.signed_distance(&local);
+            if found.distance < reach_m {
+                out.push(SoftContact {
+                    key: node,
+                    on: FacePoint::node(node as u32),
+                    partner: Partner::Rigid(local - found.normal * found.distance),
+                    normal: rigid.now.rotation * found.normal,
+                    gap: found.distance,
+                    area_m2: 0.0,
+                });
+            }
+        }
+        if out.len() > MOST {
+            out.sort_by(|a, b| a.gap.total_cmp(&b.gap));
+            out.truncate(MOST);
+            out.sort_by_key(|contact| contact.key);
+        }
+    }
+
+    /// Anchor at a point of its surface; none where the body does not yield.
+    fn anchor(&self, point: &FacePoint, bodies: &[Body]) -> Option<Anchor> {
+        let body = &bodies[self.body];
+        let nodes = point.points.map(|at| self.skin.nodes[at as usize]);
+        let anchor = Anchor::Point(surface_point(body.fem()?, nodes, point.weights));
+        body.yields_at(&anchor).then_some(anchor)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one contact of a pair, and all that the pair shares")]
+    fn push(
+        &self,
+        contact: &SoftContact,
+        partner: End,
+        pair: [u16; 2],
+        friction: f64,
+        around: &Surroundings<'_>,
+        out: &mut Vec<Constraint>,
+        penetration_m: &mut f64,
+    ) {
+        let anchor = self.anchor(&contact.on, around.bodies);
+        let own = match (anchor, &partner) {
+            (Some(anchor), _) => End::Soft { body: self.body, anchor },
+            // Held here; the partner may yield.
+            (None, End::Still { .. } | End::Tool { .. }) => return,
+            (None, _) => {
+                let point = |k: usize| self.now[contact.on.points[k] as usize] * contact.on.weights[k];
+                End::Still { body: Some(self.body), point: (0..3).map(point).sum() }
+            }
+        };
+        *penetration_m = penetration_m.max(-contact.gap);
+        let (t1, t2) = steady_tangents(&contact.normal);
+        let span = Span::new([own, partner], [contact.normal, t1, t2]);
+        let law = Law::Contact { friction, compliance: 0.0 };
+        let id = BlockId::Soft { bodies: pair, key: contact.key };
+        out.push(Constraint::of_span(id, law, span));
+    }
+}
+
+/// A point of the surface between three nodes.
+fn surface_point(fem: &FemModel, nodes: [u32; 3], weights: [f64; 3]) -> Point {
+    let rest = (0..3).map(|k| fem.rest()[nodes[k] as usize] * weights[k]).sum();
+    Point { rest, spread: Spread::of_face(nodes, weights) }
+}
