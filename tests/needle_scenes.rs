@@ -25,6 +25,10 @@ fn whoever_holds_the_needle_reaches_its_target_and_comes_out_again() {
             println!("{scene}, seed {seed}: {json}");
             assert_eq!(json["success"], true, "{scene}, seed {seed}: {json}");
             assert!(json["energy_min_j"].as_f64() >= Some(-1e-6), "{json}");
+            // Nearly every solve of the tick meets its tolerance.
+            let bounded = json["fault_ticks"]["solver-bounded"].as_u64().unwrap_or(0);
+            let touching = json["contact_ticks"].as_u64().unwrap_or(0);
+            assert!(touching > 1000 && 100 * bounded <= touching, "{scene}: {bounded} of {touching} ticks bounded");
             let needle = &json["needle"];
             let (punctures, depth) = (needle["punctures"].as_u64(), needle["depth_max_m"].as_f64());
             if scene == "needle_phantom" {

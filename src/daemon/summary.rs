@@ -6,8 +6,9 @@ use crate::device::port::LinkStatus;
 use crate::haptic::TickRecord;
 use crate::scene::{GoalState, TaskWatcher};
 use crate::shared::lifecycle::State;
-use crate::shared::{DurationFigures, DurationHistogram, Faults, MonoNs, SceneView};
+use crate::shared::{DurationFigures, DurationHistogram, FaultCounts, Faults, MonoNs, SceneView};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Figures gathered tick by tick.
@@ -21,6 +22,7 @@ pub struct Tally {
     penetration_sum_m: f64,
     contact_ticks: u64,
     faults: Faults,
+    fault_ticks: FaultCounts,
     faulted: bool,
     lateness: DurationHistogram,
     compute: DurationHistogram,
@@ -51,6 +53,7 @@ impl Tally {
             penetration_sum_m: 0.0,
             contact_ticks: 0,
             faults: Faults::NONE,
+            fault_ticks: FaultCounts::default(),
             faulted: false,
             lateness: DurationHistogram::new(),
             compute: DurationHistogram::new(),
@@ -85,6 +88,7 @@ impl Tally {
             self.penetration_sum_m += record.penetration_m;
         }
         self.faults = self.faults.with(record.faults);
+        self.fault_ticks.add(record.faults);
         self.faulted |= record.state == State::Fault;
         self.lateness.record(record.lateness_ns);
         self.compute.record(record.compute_ns);
@@ -273,6 +277,8 @@ impl Summary {
             "penetration_max_m": tally.penetration_max_m,
             "penetration_mean_m": self.penetration_mean_m(),
             "faults": tally.faults.names().collect::<Vec<_>>(),
+            "fault_ticks": tally.fault_ticks.by_name().filter(|(_, n)| *n > 0).collect::<BTreeMap<_, _>>(),
+            "contact_ticks": tally.contact_ticks,
             "breaches": self.breaches().iter().map(|b| b.0.clone()).collect::<Vec<_>>(),
         });
         let more = match self.timing {

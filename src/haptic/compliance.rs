@@ -105,6 +105,25 @@ impl Compliance for ToolCompliance<'_> {
         [0, 1, 2].map(|k| moved[k] + scene[k])
     }
 
+    fn row(&self, row: usize, out: &mut [f64]) {
+        match self.scene_row(row) {
+            Some(scene) => out.copy_from_slice(scene),
+            None => out.fill(0.0),
+        }
+        let jacobian = &self.jacobian[row];
+        for (out, column) in out.iter_mut().zip(self.yielding) {
+            *out += jacobian.dot(column);
+        }
+        let Some((rows, yielding)) = self.scene.bodies else { return };
+        for (body, jacobian, _) in rows[row].parts() {
+            for (out, (other, columns)) in out.iter_mut().zip(rows.iter().zip(yielding)) {
+                for (_, _, side) in other.parts().filter(|(same, ..)| *same == body) {
+                    *out += jacobian.dot(&columns[side]);
+                }
+            }
+        }
+    }
+
     fn changed(&mut self, first: usize, change: &[f64]) {
         for (column, change) in self.yielding[first..].iter().zip(change) {
             self.motion += column * *change;

@@ -19,12 +19,14 @@
 use super::bodies::LocalBodies;
 use super::compliance::{SceneCompliance, ToolCompliance};
 use super::needle::Tip;
+use super::nodes::Nodes;
 use super::patrol::{Intruder, Patrol};
 use super::surfaces::Surfaces;
 use super::touch::{Touch, Touches};
 use crate::math::{Mat6, Pose, Twist, Vec3, Vec6, Wrench, join, log_so3};
+use crate::mechanism::polish::Polish;
 use crate::mechanism::primal::OneBody;
-use crate::mechanism::solver::{Compliance as _, Outcome, Own, Settings, largest, sweep};
+use crate::mechanism::solver::{Compliance as _, Outcome, Own, Settings, largest, sweep, sweep_and_step};
 use crate::mechanism::{Anew, Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind, dot};
 use crate::shared::{MAX_PUSHED, MonoNs, NS_PER_S, Push, Tick, TipReport};
 
@@ -76,6 +78,7 @@ pub struct LocalMechanism {
     snapshot: Box<MechanismSnapshot>,
     patrol: Patrol,
     surfaces: Surfaces,
+    nodes: Nodes,
     blocks: [Block; MAX_BLOCKS],
     bodies: LocalBodies,
     contact_compliance: f64,
@@ -85,6 +88,7 @@ pub struct LocalMechanism {
     /// `T A⁻¹ Jᵀ`, a column each.
     yielding: Box<[Vec6; MAX_ROWS]>,
     own: Box<[Own; MAX_BLOCKS]>,
+    polish: Box<Polish>,
     free: [f64; MAX_ROWS],
     lambda: [f64; MAX_ROWS],
     /// `W λ` of each row at the start of the tick.
@@ -110,12 +114,14 @@ impl LocalMechanism {
             snapshot,
             patrol: Patrol::new(&surfaces),
             surfaces,
+            nodes: Nodes::new(),
             bodies: LocalBodies::new(),
             contact_compliance,
             rigid_scene: true,
             jacobian: Box::new([Vec6::zeros(); MAX_ROWS]),
             yielding: Box::new([Vec6::zeros(); MAX_ROWS]),
             own: Box::new([Own::identity(); MAX_BLOCKS]),
+            polish: Box::default(),
             free: [0.0; MAX_ROWS],
             lambda: [0.0; MAX_ROWS],
             yielded_before: [0.0; MAX_ROWS],
@@ -193,9 +199,10 @@ impl LocalMechanism {
     pub fn adopt(&mut self, new: &MechanismSnapshot, pose: &Pose, now: MonoNs, period_s: f64) {
         let old_count = self.snapshot.block_count;
         let (old_blocks, old_lambda, old_gaps) = (self.blocks, self.lambda, self.gaps);
-        let old_anew = self.snapshot.anew;
+        let (old_anew, old_frames) = (self.snapshot.anew, self.nodes.frames());
         let first = self.snapshot.stamp.sequence == 0;
         self.copy_used(new);
+        self.nodes.adopt(&self.snapshot);
         self.surfaces.refresh(&mut self.snapshot, pose);
         for index in 0..new.block_count {
             let block = new.blocks[index];
@@ -209,10 +216,12 @@ impl LocalMechanism {
             };
             let source = found.map_or(&new.lambda[rows.clone()], |at| &old_lambda[old_blocks[at].range()]);
             self.lambda[rows.clone()].copy_from_slice(source);
+            self.nodes.carried(index, found.and_then(|at| old_frames[at]), &mut self.lambda[rows.clone()]);
             for row in rows {
                 self.gaps[row] = found.map_or(f64::NAN, |at| old_gaps[old_blocks[at].first + row - block.first]);
             }
         }
+        self.nodes.refresh(&self.surfaces, &mut self.snapshot, &mut self.lambda, pose);
         self.tip.adopt(&self.snapshot);
         let age_s = now.seconds_after(new.stamp.at);
         self.bodies.adopt(new, &self.lambda, age_s, period_s);
@@ -296,6 +305,7 @@ impl LocalMechanism {
     /// Solves for the forces of this tick.
     pub fn solve(&mut self, motion: &ToolMotion, settings: &Settings, tick: &Tick<'_>) -> LocalReport {
         self.surfaces.refresh(&mut self.snapshot, &motion.pose);
+        self.nodes.refresh(&self.surfaces, &mut self.snapshot, &mut self.lambda, &motion.pose);
         self.catch(&motion.pose, tick.began);
         self.tip.sharpen(&self.snapshot, &mut self.blocks);
         let rows = self.snapshot.row_count;
@@ -326,7 +336,8 @@ impl LocalMechanism {
         }
         let mut compliance = ToolCompliance::new(tool, scene, free, &mut *self.own, lambda);
         let stop = || tick.solve_time_is_up();
-        let outcome = sweep(&mut compliance, blocks, largest(free), lambda, settings, stop);
+        let with = (settings, &mut *self.polish);
+        let outcome = sweep_and_step(&mut compliance, blocks, largest(free), lambda, with, stop);
         // The sweeps hand back zero forces and no finite residual where there is no solution in numbers.
         if !outcome.residual.is_finite() {
             return LocalReport { outcome, ..LocalReport::default() };
@@ -381,7 +392,9 @@ impl LocalMechanism {
             // In place of the contact that is farthest from being one.
             let gap = |index: usize| self.gaps[own.blocks[index].first];
             let idle = |index: &usize| {
-                own.anew[*index] != Anew::No && self.lambda[own.blocks[*index].first] == 0.0 && gap(*index) > 0.0
+                matches!(own.anew[*index], Anew::OnBody { .. } | Anew::OnTool { .. })
+                    && self.lambda[own.blocks[*index].first] == 0.0
+                    && gap(*index) > 0.0
             };
             let farthest = (0..count).filter(idle).max_by(|a, b| gap(*a).total_cmp(&gap(*b)));
             let index = farthest?;
@@ -393,6 +406,7 @@ impl LocalMechanism {
         for row in first..first + 3 {
             own.rows[row] = Row { kind: RowKind::Point, ..Row::EMPTY };
             self.lambda[row] = 0.0;
+            self.nodes.clear(row);
             own.compliance[row * MAX_ROWS..][..MAX_ROWS].fill(0.0);
             for other in 0..MAX_ROWS {
                 own.compliance[other * MAX_ROWS + row] = 0.0;

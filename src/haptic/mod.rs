@@ -2,37 +2,38 @@
 //!
 //! Thread: haptic (RT). [`thread`] holds the loop; everything else is pure and takes its time from [`crate::shared::Tick`].
 //!
-//! Stages of [`tick`] (the numbers are those in the code and in docs/realtime.md):
-//!
-//! 1. read: is the sample sound, how fast does the handle move
-//! 2. map: handle into the scene (scale, placement, clutch)
-//! 3. take: newest mechanism; refuse, hold, fade or blend it
-//! 4. couple: proxy, coupling and the local mechanism solve give the wrench on the hand
-//! 5. gate: orders, operating state and ramp
-//! 6. account: energy that crossed the handle, budget for the coming interval
-//! 7. limit: the only maker of a `SafeForce`
-//! 8. report: tool for the simulation, record for the logger
+//! [`tick`] lists its stages; the numbers are those in docs/realtime.md.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros))]
 #![forbid(unsafe_code)]
 
+mod account;
 mod bodies;
 mod client_force;
 mod clutch;
 mod compliance;
+mod couple;
 mod coupling;
 mod gate;
 mod ledger;
+mod limit;
 mod local;
+mod map;
 mod model;
 mod needle;
+mod nodes;
+mod obey;
 mod orders;
 mod parameters;
 mod patrol;
+mod read;
 mod record;
+mod report;
 mod state;
 mod surfaces;
+mod take;
 pub mod thread;
+mod tick;
 mod touch;
 mod trip;
 mod turning;
@@ -46,9 +47,10 @@ pub use model::{HapticModel, LOCAL_SOLVER, Policy, ToolModel};
 pub use orders::{Desk, ORDERS_PER_TICK, OrderLinks, orders};
 pub use parameters::{ParameterRange, SLEW_S};
 pub use record::{TickInput, TickRecord};
-pub use state::{HapticState, MOTION_BANDWIDTH_HZ, tick};
+pub use state::{HapticState, MOTION_BANDWIDTH_HZ};
 pub use surfaces::{Felt, Surfaces};
 pub use thread::{HaltSwitch, HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};
+pub use tick::tick;
 pub use touch::{MAX_TOUCHES, Touch, Touches};
 pub use trip::Trip;
 pub use turning::{Ratchet, Spanner, TorqueSense, Turning};

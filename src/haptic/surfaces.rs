@@ -25,6 +25,12 @@ pub struct Felt {
     pub friction: f64,
 }
 
+impl Plane {
+    fn is_sound(&self) -> bool {
+        (self.point_tool.abs().sum() + self.normal.abs().sum() + self.offset.abs()).is_finite()
+    }
+}
+
 /// What the haptic thread can ask. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Surfaces {
@@ -34,9 +40,9 @@ pub struct Surfaces {
 }
 
 /// A plane of contact: the point of the tool, the way out towards the tool, and where the plane is along it.
-struct Plane {
-    point_tool: Vec3,
-    normal: Vec3,
+pub(super) struct Plane {
+    pub(super) point_tool: Vec3,
+    pub(super) normal: Vec3,
     offset: f64,
 }
 
@@ -46,6 +52,13 @@ impl Surfaces {
     #[expect(clippy::disallowed_types, reason = "made before the first tick")]
     pub fn new(tool: Felt, bodies: Vec<Option<Felt>>) -> Self {
         Self { tool: Some(Arc::new(tool)), bodies: Some(bodies.into()) }
+    }
+
+    /// The tool's shape alone.
+    #[must_use]
+    #[expect(clippy::disallowed_types, reason = "made before the first tick")]
+    pub fn of_tool(tool: Felt) -> Self {
+        Self { tool: Some(Arc::new(tool)), bodies: None }
     }
 
     pub(super) fn tool(&self) -> Option<&Felt> {
@@ -78,7 +91,8 @@ impl Surfaces {
     /// The plane of one contact; none where there is nothing to ask or no number comes back.
     fn ask(&self, anew: &Anew, pose: &Pose) -> Option<Plane> {
         let plane = match anew {
-            Anew::No => return None,
+            // A node moves under the forces of the tick: [`Self::at_node`].
+            Anew::No | Anew::OfNode { .. } => return None,
             Anew::OnBody { body, point } => {
                 let Felt { shape, pose: place, .. } = self.bodies.as_ref()?.get(usize::from(*body))?.as_ref()?;
                 let at = pose.translation.vector + pose.rotation * point;
@@ -86,18 +100,24 @@ impl Surfaces {
                 let normal = place.rotation * found.normal;
                 Plane { point_tool: *point, normal, offset: normal.dot(&at) - found.distance }
             }
-            Anew::OnTool { point } => {
-                let Felt { shape, pose: on_tool, .. } = self.tool()?;
-                let local = within(on_tool, &within(pose, point));
-                let found = shape.signed_distance(&local);
-                let met = local - found.normal * found.distance;
-                let normal = -(pose.rotation * (on_tool.rotation * found.normal));
-                let point_tool = on_tool.rotation * met + on_tool.translation.vector;
-                Plane { point_tool, normal, offset: normal.dot(point) }
-            }
+            Anew::OnTool { point } => self.on_tool(point, pose)?,
         };
-        let sum = plane.point_tool.abs().sum() + plane.normal.abs().sum() + plane.offset.abs();
-        sum.is_finite().then_some(plane)
+        plane.is_sound().then_some(plane)
+    }
+
+    /// The plane of the tool at `pose` next to a node at the point `at` of the world.
+    pub(super) fn at_node(&self, at: &Vec3, pose: &Pose) -> Option<Plane> {
+        self.on_tool(at, pose).filter(Plane::is_sound)
+    }
+
+    fn on_tool(&self, point: &Vec3, pose: &Pose) -> Option<Plane> {
+        let Felt { shape, pose: on_tool, .. } = self.tool()?;
+        let local = within(on_tool, &within(pose, point));
+        let found = shape.signed_distance(&local);
+        let met = local - found.normal * found.distance;
+        let normal = -(pose.rotation * (on_tool.rotation * found.normal));
+        let point_tool = on_tool.rotation * met + on_tool.translation.vector;
+        Some(Plane { point_tool, normal, offset: normal.dot(point) })
     }
 }
 

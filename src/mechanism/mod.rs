@@ -10,6 +10,7 @@
 //!  solver      block Gauss–Seidel, each law solves its own small block exactly   [solver]
 //!              where that is too slow: Newton and an interior-point path         [newton]
 //!              one body among contacts that give way: six unknowns               [primal]
+//!              in the haptic tick: Newton steps among the sweeps                 [polish]
 //! ```
 //!
 //! The simulation runs this over slices; the haptic thread runs the same code over a [`MechanismSnapshot`].
@@ -24,6 +25,7 @@ pub mod newton;
 mod panels;
 pub mod pgs;
 pub mod pmi;
+pub mod polish;
 pub mod primal;
 mod problem;
 pub mod samples;

@@ -122,13 +122,21 @@ pub enum Anew {
         /// The point.
         point: Vec3,
     },
+    /// How far a node of a deformable body is from the tool. The three rows of its block have orthonormal directions: they hold the whole
+    /// compliance of the node, and may be turned.
+    OfNode {
+        /// Where the node would be in the world without the force of this tool.
+        place: Vec3,
+    },
 }
 
 impl Anew {
     fn is_sound(&self) -> bool {
         match self {
             Self::No => true,
-            Self::OnBody { point, .. } | Self::OnTool { point } => point.abs().sum() < ROW_MAX,
+            Self::OnBody { point, .. } | Self::OnTool { point } | Self::OfNode { place: point } => {
+                point.abs().sum() < ROW_MAX
+            }
         }
     }
 }

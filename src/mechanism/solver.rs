@@ -5,11 +5,19 @@
 //! Seed 001 Algorithm 1: `λ ← (1 − α) λ + α λ*`. Over-relaxation (α > 1) speeds up chains of contacts; where it makes
 //! things worse the factor falls back towards one.
 
+use super::polish::Polish;
 use super::{Block, Law, Problem};
 use nalgebra::{Matrix3, Vector3};
 
 /// Sweeps before their rate is judged.
 const TRIAL: u32 = 5;
+/// Sweeps after which a Newton step is considered, and sweeps still needed at the present rate from which on it is cheaper.
+const BEFORE_STEP: u32 = 3;
+/// Sweeps between two Newton steps: the second shows the rate.
+const BETWEEN_STEPS: u32 = 2;
+const MANY: f64 = 6.0;
+/// Most Newton steps of a solve.
+const MOST_STEPS: u32 = 4;
 
 /// When to stop, and how boldly to go.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,6 +132,9 @@ pub trait Compliance {
         [0, 1, 2].map(|k| self.violation(first + k, lambda))
     }
 
+    /// Writes the row of `W`, laws' compliance not included.
+    fn row(&self, row: usize, out: &mut [f64]);
+
     /// Told after the forces of the rows from `first` on have changed by `change`.
     fn changed(&mut self, first: usize, change: &[f64]);
 }
@@ -139,6 +150,10 @@ impl Compliance for Dense<'_> {
 
     fn violation(&self, row: usize, lambda: &[f64]) -> f64 {
         self.0.violation(row, lambda)
+    }
+
+    fn row(&self, row: usize, out: &mut [f64]) {
+        out.copy_from_slice(self.0.row(row));
     }
 
     fn changed(&mut self, _first: usize, _change: &[f64]) {}
@@ -158,7 +173,7 @@ pub(super) fn solve_while_promising(
     stop: impl FnMut() -> bool,
 ) -> Outcome {
     let scale = violation_scale(problem);
-    sweeps(&mut Dense(problem, Own::identity()), problem.blocks, scale, lambda, (settings, true), stop)
+    sweeps(&mut Dense(problem, Own::identity()), problem.blocks, scale, lambda, (settings, Slow::Leave), stop)
 }
 
 /// As [`solve`], for any [`Compliance`]. `scale` is the violation that residuals are relative to.
@@ -170,16 +185,50 @@ pub fn sweep(
     settings: &Settings,
     stop: impl FnMut() -> bool,
 ) -> Outcome {
-    sweeps(compliance, blocks, scale, lambda, (settings, false), stop)
+    sweeps(compliance, blocks, scale, lambda, (settings, Slow::GoOn), stop)
 }
 
-/// The sweeps themselves; whether to leave when they promise nothing goes with the settings.
+/// As [`sweep`], with Newton steps where the sweeps are slow. Every sweep and every step counts as an iteration.
+pub fn sweep_and_step(
+    compliance: &mut impl Compliance,
+    blocks: &[Block],
+    scale: f64,
+    lambda: &mut [f64],
+    (settings, polish): (&Settings, &mut Polish),
+    stop: impl FnMut() -> bool,
+) -> Outcome {
+    sweeps(compliance, blocks, scale, lambda, (settings, Slow::Step(polish)), stop)
+}
+
+/// As [`solve`], with Newton steps where the sweeps are slow.
+#[cfg(test)]
+pub(super) fn solve_with_steps(
+    problem: &Problem<'_>,
+    lambda: &mut [f64],
+    with: (&Settings, &mut Polish),
+    stop: impl FnMut() -> bool,
+) -> Outcome {
+    let scale = violation_scale(problem);
+    sweep_and_step(&mut Dense(problem, Own::identity()), problem.blocks, scale, lambda, with, stop)
+}
+
+/// What is done where the sweeps are slow.
+enum Slow<'a> {
+    /// Go on.
+    GoOn,
+    /// Leave as soon as the sweeps still allowed cannot reach the tolerance at the present rate.
+    Leave,
+    /// Take Newton steps.
+    Step(&'a mut Polish),
+}
+
+/// The sweeps themselves; what to do where they are slow goes with the settings.
 fn sweeps(
     compliance: &mut impl Compliance,
     blocks: &[Block],
     scale: f64,
     lambda: &mut [f64],
-    (settings, leaves): (&Settings, bool),
+    (settings, mut slow): (&Settings, Slow<'_>),
     mut stop: impl FnMut() -> bool,
 ) -> Outcome {
     let mut outcome = Outcome { residual: f64::INFINITY, ..Outcome::default() };
@@ -190,6 +239,7 @@ fn sweeps(
     // A block on its own is solved at once; going beyond would only have to come back.
     let mut relaxation = if blocks.len() == 1 { 1.0 } else { settings.relaxation };
     let mut is_sound = scale.is_finite();
+    let mut steps = Steps::default();
     while is_sound && outcome.iterations < settings.iterations {
         let before = outcome.residual;
         // The residual of a sweep is the largest correction it made, as a violation.
@@ -209,12 +259,18 @@ fn sweeps(
             relaxation = 1.0 + 0.7 * (relaxation - 1.0);
         }
         let left = settings.iterations - outcome.iterations;
-        if leaves && outcome.iterations >= TRIAL && !is_promising(&outcome, before, left, settings.tolerance) {
+        if matches!(slow, Slow::Leave)
+            && outcome.iterations >= TRIAL
+            && !is_promising(&outcome, before, left, settings.tolerance)
+        {
             break;
         }
         if stop() {
             outcome.timed_out = true;
             break;
+        }
+        if let (Slow::Step(polish), true) = (&mut slow, is_sound) {
+            steps.consider(polish, compliance, blocks, lambda, (&mut outcome, before), settings);
         }
     }
     if !(is_sound && lambda.iter().all(|x| x.is_finite())) {
@@ -222,6 +278,53 @@ fn sweeps(
         outcome = Outcome { residual: f64::INFINITY, converged: false, ..outcome };
     }
     outcome
+}
+
+/// Newton steps of one solve.
+#[derive(Default)]
+struct Steps {
+    taken: u32,
+    /// Sweeps since the last one, and the residual before it.
+    sweeps: u32,
+    residual: f64,
+    /// A step made things worse: no more of them.
+    ended: bool,
+}
+
+impl Steps {
+    /// After a sweep: takes back a step that made the residual larger, or takes one when the sweeps are slow.
+    fn consider(
+        &mut self,
+        polish: &mut Polish,
+        compliance: &mut impl Compliance,
+        blocks: &[Block],
+        lambda: &mut [f64],
+        (outcome, before): (&mut Outcome, f64),
+        settings: &Settings,
+    ) {
+        self.sweeps += 1;
+        if self.taken > 0 && self.sweeps == 1 && outcome.residual > self.residual {
+            polish.take_back(compliance, blocks, lambda);
+            (self.ended, outcome.residual) = (true, self.residual);
+        }
+        let least = if self.taken == 0 { BEFORE_STEP } else { BETWEEN_STEPS };
+        if self.ended || self.taken >= MOST_STEPS || self.sweeps < least {
+            return;
+        }
+        let rate = (outcome.residual / before).min(0.999);
+        let needed = (settings.tolerance / outcome.residual).ln() / rate.ln();
+        // Comparisons with NaN, from a residual without one before it, are false.
+        if !(needed > MANY && outcome.iterations + 1 < settings.iterations) {
+            return;
+        }
+        if polish.step(compliance, blocks, lambda) {
+            (self.taken, self.sweeps, self.residual) = (self.taken + 1, 0, outcome.residual);
+            outcome.iterations += 1;
+            outcome.residual = f64::INFINITY;
+        } else {
+            self.ended = true;
+        }
+    }
 }
 
 /// True when `left` more sweeps, each as good as the last, would reach the tolerance.

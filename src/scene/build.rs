@@ -237,10 +237,12 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) 
     (problems, Some(built))
 }
 
-/// What the haptic thread may ask: parts, and what they meet.
+/// What the haptic thread may query: parts and what they meet, and the tool of a scene with deformable bodies.
 fn surfaces(sim: &SimModel, tool: &ToolBody) -> Surfaces {
     let is_part = |shape: &Shape| matches!(shape, Shape::Part(_));
-    if !is_part(&tool.shape) && !sim.bodies.iter().any(|body| is_part(&body.shape)) {
+    let parts = is_part(&tool.shape) || sim.bodies.iter().any(|body| is_part(&body.shape));
+    let deforms = sim.bodies.iter().any(|body| matches!(body.motion, Motion::Elastic(_)));
+    if !parts && !deforms {
         return Surfaces::default();
     }
     let friction = |material: usize| sim.materials[material].friction;
@@ -258,7 +260,7 @@ fn surfaces(sim: &SimModel, tool: &ToolBody) -> Surfaces {
         pose: tool.pose_tool_shape,
         friction: friction(tool.material),
     };
-    Surfaces::new(held, sim.bodies.iter().map(standing).collect())
+    if parts { Surfaces::new(held, sim.bodies.iter().map(standing).collect()) } else { Surfaces::of_tool(held) }
 }
 
 /// One pass of checking.

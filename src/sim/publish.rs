@@ -116,6 +116,8 @@ pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: usize, out:
             let given: f64 = (0..out.row_count).map(|j| out.compliance[at * MAX_ROWS + j] * out.lambda[j]).sum();
             out.rows[at] = span_row(data, hand, (constraint, span), k, given, &places);
         }
+        let rows = out.blocks[index].range();
+        out.anew[index] = node_at_tool(data, hand, span, &out.rows[rows]);
     }
     out.tip = tip(data, hand);
     out.dropped
@@ -341,6 +343,17 @@ fn span_row(
     let point_tool = tool.rotation.inverse_transform_vector(&(point - tool.translation.vector));
     let direction = direction * sign;
     Row { kind: RowKind::Point, direction, point_tool, offset: direction.dot(&point) - open, ..row }
+}
+
+/// A node of a held linear body at the hand's tool travels with its place without the forces that travel: the tick queries the tool there.
+/// The directions of its rows are orthonormal, so that the offsets are the components of that place.
+fn node_at_tool(data: &SimData, hand: usize, span: &Span, rows: &[Row]) -> Anew {
+    let [End::Soft { body, .. }, End::Tool { hand: other, .. }] = &span.ends else { return Anew::No };
+    let turns = |row: &Row| row.kind == RowKind::Point && row.drift == 0.0 && row.bodies == [NO_BODY; 2];
+    if *other != hand || rows.len() != 3 || !rows.iter().all(turns) || data.bodies[*body].elastic().is_none() {
+        return Anew::No;
+    }
+    Anew::OfNode { place: rows.iter().map(|row| row.direction * row.offset).sum() }
 }
 
 /// The hand that a tool, or a body which a tool carries, belongs to.

@@ -5,6 +5,7 @@ use crate::rates::{Rates, body, scene, tool};
 use hapticd::bench::needle_rig::{LENGTH_M, Phantom};
 use hapticd::geometry::{Cuboid, Shape};
 use hapticd::math::{Pose, Vec3};
+use hapticd::shared::Faults;
 use hapticd::sim::{Motion, SimModel};
 use std::sync::Arc;
 
@@ -33,6 +34,9 @@ pub(crate) struct Beat {
     pub tip_n: f64,
     pub shaft_n: f64,
     pub depth_m: f64,
+    /// The tick touched something, and its solve was bounded.
+    pub touching: bool,
+    pub bounded: bool,
 }
 
 impl Rig {
@@ -65,6 +69,8 @@ impl Rig {
             tip_n: needle.tip_n,
             shaft_n: needle.shaft_n,
             depth_m: needle.depth_m,
+            touching: record.contacts > 0,
+            bounded: record.faults.contains(Faults::SOLVER_BOUNDED),
         }
     }
 }
@@ -146,4 +152,38 @@ fn thirty_steps_a_second_feel_like_a_thousand() {
     assert!(jump < 0.05 * limit_n, "{jump} at {when}");
     // What is felt without solving again at the haptic rate fails the same test.
     assert!(stepwise > 0.05 || at.abs_diff(at_held) > 2, "{stepwise} {at_held}");
+}
+
+/// Forces on a hand that goes straight in at this speed, with the beats.
+fn inserted(rate_hz: f64, speed: f64) -> Vec<Beat> {
+    let phantom = Phantom { cells: [3, 3, 3], ..Phantom::default() };
+    let mut rig = Rig::new(&phantom, rate_hz);
+    let ticks = (0.014 / (speed * 1e-3)) as usize;
+    (0..ticks).map(|k| rig.beat(Vec3::z() * (-speed * 1e-3 * k as f64))).collect()
+}
+
+/// The surface breaks within 2 ms of where it breaks when every tick has a step of the simulation, at every speed of the hand.
+#[test]
+fn the_surface_breaks_at_the_same_time_at_every_rate_of_the_simulation() {
+    for speed in [0.01, 0.02, 0.04] {
+        let at = |beats: &[Beat]| puncture(&beats.iter().map(|beat| beat.wanted.z).collect::<Vec<f64>>());
+        let reference = at(&inserted(1000.0, speed));
+        for rate_hz in [30.0, 60.0] {
+            let found = at(&inserted(rate_hz, speed));
+            println!("{speed} m/s, {rate_hz} Hz: puncture at {found} ms, {reference} ms at 1 kHz");
+            assert!(found.abs_diff(reference) <= 2, "{speed} m/s, {rate_hz} Hz: {found} ms, not {reference} ms");
+        }
+    }
+}
+
+/// Nearly every solve of the tick meets its tolerance.
+#[test]
+fn the_solve_of_the_tick_converges_in_ninety_nine_of_a_hundred_ticks() {
+    for rate_hz in [30.0, 250.0] {
+        let (beats, _) = run(rate_hz);
+        let touching = beats.iter().filter(|beat| beat.touching).count();
+        let bounded = beats.iter().filter(|beat| beat.touching && beat.bounded).count();
+        println!("{rate_hz} Hz: {bounded} of {touching} ticks bounded");
+        assert!(touching > 1000 && 100 * bounded <= touching, "{rate_hz} Hz: {bounded} of {touching}");
+    }
 }
