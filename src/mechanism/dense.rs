@@ -2,6 +2,7 @@
 //!
 //! Thread: any (no heap once its vectors have grown).
 
+use super::panels;
 use super::problem::dot;
 
 /// Diagonal left, relative to the largest at the start, that counts as nothing left.
@@ -12,6 +13,9 @@ const NOTHING: f64 = 1e-14;
 pub(super) fn factor(a: &mut [f64], rows: usize, pivots: &mut Vec<usize>) -> bool {
     let n = rows;
     pivots.clear();
+    if n >= panels::LEAST_ROWS {
+        return panels::factor(&mut a[..n * n], n, pivots);
+    }
     for k in 0..n {
         let pivot = (k..n).max_by(|&i, &j| a[i * n + k].abs().total_cmp(&a[j * n + k].abs())).unwrap_or(k);
         pivots.push(pivot);
@@ -140,4 +144,29 @@ pub(super) fn dot_groups(a: &[f64], b: &[f64]) -> f64 {
         }
     }
     (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::Random;
+
+    #[test]
+    fn a_large_matrix_is_factored_by_panels_as_well_as_row_by_row() {
+        for rows in [panels::LEAST_ROWS - 1, panels::LEAST_ROWS, 130, 203] {
+            let mut random = Random::new(rows as u64);
+            let matrix: Vec<f64> = (0..rows * rows).map(|_| random.uniform() - 0.5).collect();
+            let wanted: Vec<f64> = (0..rows).map(|_| random.uniform() - 0.5).collect();
+            let mut b: Vec<f64> = matrix.chunks_exact(rows).map(|row| dot(row, &wanted)).collect();
+            let (mut factored, mut pivots) = (matrix.clone(), Vec::new());
+            assert!(factor(&mut factored, rows, &mut pivots));
+            back_substitute(&factored, &pivots, &mut b);
+            let off = b.iter().zip(&wanted).fold(0.0_f64, |most, (x, y)| most.max((x - y).abs()));
+            assert!(off < 1e-10, "{rows} rows: off by {off:e}");
+            // A column that depends on others.
+            let mut singular = matrix;
+            singular.chunks_exact_mut(rows).for_each(|row| row[rows - 1] = 0.0);
+            assert!(!factor(&mut singular, rows, &mut pivots));
+        }
+    }
 }

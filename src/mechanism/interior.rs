@@ -71,9 +71,10 @@ pub(super) struct Scaled<'a> {
 }
 
 impl Path {
-    /// Loads a problem: `Q = D W D` and `q = D b` with `D = diag(1, µ, µ)`. False, and nothing loaded, when a law has no form over cones.
+    /// Loads a problem: `Q = D W D` and `q = D b` with `D = diag(1, µ, µ)`. Steps are solved in the rank of `Q` where it is
+    /// at most `most_rank`. False, and nothing loaded, when a law has no form over cones.
     #[must_use]
-    pub(super) fn load(&mut self, problem: &Scaled<'_>) -> bool {
+    pub(super) fn load(&mut self, problem: &Scaled<'_>, most_rank: usize) -> bool {
         let rows = problem.free.len();
         self.contacts.clear();
         self.joints.clear();
@@ -114,7 +115,7 @@ impl Path {
             *weight = scale / violation;
         }
         // A joint has no compliance of its own to invert.
-        if !(self.joints.is_empty() && self.low_rank.find(&self.q, rows, rows / 3)) {
+        if !(self.joints.is_empty() && self.low_rank.find(&self.q, rows, most_rank)) {
             self.low_rank.width = 0;
         }
         true

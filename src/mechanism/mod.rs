@@ -21,6 +21,7 @@ mod id;
 mod interior;
 mod law;
 pub mod newton;
+mod panels;
 pub mod pgs;
 pub mod pmi;
 pub mod primal;

@@ -12,12 +12,14 @@
 //! after scaling each block by the square root of its own compliance, which takes mass ratios out of the problem and
 //! leaves the cones as they are. The derivative is the block's own matrix for a closed row, the identity for an open one.
 //! A small multiple of the identity (a proximal term) keeps it regular when more contacts hold a body than it has
-//! degrees of freedom; it changes the steps, not the root.
+//! degrees of freedom; it changes the steps, not the root. Many contacts on a deformable body need a larger one ([`proximal`]).
+
+mod proximal;
 
 use super::active::Active;
 use super::dense::{back_substitute, factor};
 use super::interior::{Path, Scaled};
-use super::solver::{Outcome, Residuals, Settings, residuals, solve_while_promising, violation_scale};
+use super::solver::{Outcome, Residuals, Settings, residuals, solve, solve_while_promising, violation_scale};
 use super::trail::Trail;
 use super::{Block, Problem, RowState, Slip};
 
@@ -37,6 +39,12 @@ const SMOOTHING: f64 = 0.01;
 /// How much closer than the tolerance the interior-point path is asked to come: it counts `x·z`, which also holds what
 /// is lacking in dissipation.
 const MARGIN: f64 = 0.3;
+
+/// Multiple of the tolerance up to which sweeps go on beyond their rate, sweeps between two checks of the residual, and rows for each
+/// sweep granted: a Newton step of `n` rows costs about `n/30` sweeps, and a handful of steps are needed.
+const CRAWL_FROM: f64 = 10.0;
+const CRAWL_SWEEPS: u32 = 5;
+const CRAWL_ROWS: usize = 16;
 
 /// Units of round-off in a violation, beside the sum of the sizes of its terms.
 const ROUND_OFF: f64 = f64::EPSILON;
@@ -62,6 +70,7 @@ pub struct Workspace {
     path: Path,
     trail: Trail,
     active: Active,
+    reduced: proximal::Reduced,
 }
 
 impl Workspace {
@@ -98,6 +107,7 @@ pub fn solve_robustly(
     }
     let mut outcome = solve_while_promising(problem, lambda, &sweep, &mut stop);
     outcome.residual = residuals(problem, lambda).worst();
+    crawl(problem, lambda, settings, &mut outcome, &mut stop);
     if !outcome.residual.is_finite() {
         return Outcome { converged: false, ..outcome };
     }
@@ -120,6 +130,29 @@ pub fn solve_robustly(
         }
     }
     outcome
+}
+
+/// More sweeps where the forces are close to the tolerance: from a warm start the last digit often takes a few dozen. At most about as many as
+/// the Newton steps cost that would take their place.
+fn crawl(
+    problem: &Problem<'_>,
+    lambda: &mut [f64],
+    settings: &Settings,
+    outcome: &mut Outcome,
+    stop: &mut dyn FnMut() -> bool,
+) {
+    let most = settings.iterations.min(outcome.iterations + (problem.rows() / CRAWL_ROWS) as u32);
+    let few = Settings { iterations: CRAWL_SWEEPS, tolerance: 0.0, ..*settings };
+    while outcome.residual > settings.tolerance
+        && outcome.residual <= CRAWL_FROM * settings.tolerance
+        && outcome.iterations + CRAWL_SWEEPS <= most
+        && !outcome.timed_out
+    {
+        let more = solve(problem, lambda, &few, &mut *stop);
+        outcome.iterations += more.iterations;
+        outcome.timed_out |= more.timed_out;
+        outcome.residual = residuals(problem, lambda).worst();
+    }
 }
 
 impl Workspace {
@@ -155,7 +188,9 @@ impl Workspace {
         let (mut count, mut least) = (0, residual);
         let mut path = std::mem::take(&mut self.path);
         let mut trail = std::mem::take(&mut self.trail);
-        if !path.load(&self.scaled()) {
+        let is_large = self.lambda.len() >= proximal::LEAST_ROWS;
+        let most_rank = if is_large { proximal::LOW_RANK } else { self.lambda.len() / 3 };
+        if !path.load(&self.scaled(), most_rank) {
             // A law without a conic form has no path; `solve_robustly` does not come here with one.
             self.path = path;
             self.trail = trail;
@@ -164,7 +199,11 @@ impl Workspace {
         }
         // A path in a low rank costs less than the first Newton steps in all rows.
         if !path.is_condensed() {
-            count += self.newton(tolerance, &mut least, stop);
+            let (steps, goes_on) = if is_large { self.proximal(tolerance, &mut least, stop) } else { (0, true) };
+            count += steps;
+            if goes_on {
+                count += self.newton(tolerance, &mut least, stop);
+            }
         }
         for (boldness, give) in ATTEMPTS {
             if least <= self.enough(tolerance) || stop() {

@@ -1,8 +1,12 @@
-//! The same matrices and frequencies as scikit-fem (`tests/data/fem/scikit_fem.txt` says how they were made).
+//! The same matrices, frequencies and static solutions as scikit-fem: `tests/data/fem/scikit_fem.txt`, written by
+//! `tests/peers/scikit_fem.py`.
 
-use hapticd::fem::{FemModel, FemSpec, Mass, Material, Ordering, Rayleigh};
+use hapticd::fem::{
+    CorotationalBody, EquilibriumSpec, FemModel, FemSpec, Mass, Material, Ordering, Rayleigh, Regime, StaticBody,
+};
 use hapticd::geometry::tet::{BlockSpec, Split, TetMesh};
 use hapticd::math::Vec3;
+use std::sync::Arc;
 
 const REFERENCE: &str = include_str!("../data/fem/scikit_fem.txt");
 const MATERIAL: Material = Material { young_pa: 2.5e6, poisson: 0.35, density: 1100.0 };
@@ -12,9 +16,25 @@ fn numbers(element: &str, kind: &str) -> Vec<Vec<f64>> {
     lines.map(|line| line.split(' ').map(|w| w.parse().expect("a number")).collect()).collect()
 }
 
-fn shaken() -> TetMesh {
+const GRAVITY: Vec3 = Vec3::new(3.0, -2.0, -9.81);
+
+fn block() -> TetMesh {
     let spec = BlockSpec { size: Vec3::new(0.03, 0.02, 0.015), cells: [3, 2, 2], split: Split::Six };
-    let mesh = spec.mesh().expect("sound");
+    spec.mesh().expect("sound")
+}
+
+/// The block with elements that are small near the clamp.
+fn graded() -> TetMesh {
+    let mesh = block();
+    let place = |p: &Vec3| {
+        let share = p.x / 0.03;
+        Vec3::new(0.03 * (0.2 * share + 0.8 * share * share), p.y, p.z)
+    };
+    TetMesh::new(mesh.nodes().iter().map(place).collect(), mesh.tets().to_vec()).expect("sound")
+}
+
+fn shaken() -> TetMesh {
+    let mesh = block();
     let shake = |(k, p): (usize, &Vec3)| {
         let k = k as f64;
         let x = if p.x == 0.0 { 0.0 } else { k.sin() };
@@ -101,5 +121,56 @@ fn lumped_masses_are_positive_and_add_up() {
         assert!(dense.diagonal().min() > 0.0);
         assert!((dense.diagonal().sum() - dense.sum()).abs() < 1e-15);
         assert!((dense.trace() / 3.0 / (mesh.volume() * MATERIAL.density) - 1.0).abs() < 1e-12);
+    }
+}
+
+/// Largest difference of displacements from those of the file, relative to the largest.
+fn off_static(name: &str, mesh: &TetMesh, model: &FemModel, shift: &[f64]) -> f64 {
+    let lines = numbers(name, "static");
+    assert_eq!(3 * lines.len(), model.size());
+    let (mut worst, mut largest) = (0.0_f64, 0.0_f64);
+    for line in &lines {
+        let at = Vec3::new(line[0], line[1], line[2]);
+        let first = model.first_of(mesh.nodes_where(|p| (p - at).norm() < 1e-9)[0]).expect("free");
+        for k in 0..3 {
+            worst = worst.max((shift[first + k] - line[3 + k]).abs());
+            largest = largest.max(line[3 + k].abs());
+        }
+    }
+    worst / largest
+}
+
+/// The corotational body approaches the linear one as loads get small. The mean of the answers to a load and to its opposite, the second
+/// reversed, has an error of second order in the strain, so that strains of 1e-5 leave neither that nor round-off.
+#[test]
+fn static_displacements_are_those_of_scikit_fem_linear_and_corotational() {
+    let meshes = [("linear", shaken()), ("quadratic", shaken().with_midsides()), ("graded", graded().with_midsides())];
+    for (name, mesh) in meshes {
+        let fixed = mesh.nodes_where(|p| p.x.abs() < 1e-12);
+        let model = Arc::new(
+            FemModel::new(&FemSpec {
+                mesh: &mesh,
+                materials: &[MATERIAL],
+                damping: Rayleigh::default(),
+                fixed: &fixed,
+                mass: Mass::Consistent,
+                ordering: Ordering::LeastFill,
+            })
+            .expect("sound"),
+        );
+        let mut body = StaticBody::new(&model, &GRAVITY).expect("held");
+        let exact = off_static(name, &mesh, &model, body.under(&model, std::iter::empty()));
+        const SHARE: f64 = 0.1;
+        let bent = |sign: f64| {
+            let mut body = CorotationalBody::new(model.clone(), GRAVITY * (sign * SHARE));
+            body.set_regime(Regime::QuasiStatic);
+            body.set_equilibrium(EquilibriumSpec { tolerance: 1e-10, ..EquilibriumSpec::default() });
+            body.step(&vec![0.0; model.size()], 1.0).expect("converges");
+            body.position().to_vec()
+        };
+        let pairs: Vec<f64> = bent(1.0).iter().zip(&bent(-1.0)).map(|(a, b)| 0.5 * (a - b) / SHARE).collect();
+        let corotational = off_static(name, &mesh, &model, &pairs);
+        println!("{name}: linear off by {exact:.1e}, corotational by {corotational:.1e}");
+        assert!(exact < 1e-8 && corotational < 1e-8, "{name}: {exact:e}, {corotational:e}");
     }
 }
