@@ -151,3 +151,67 @@ impl OneBody<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::Random;
+    use crate::mechanism::solver::{Settings, residuals, solve};
+    use crate::mechanism::{BlockId, Law, Problem};
+
+    /// A body of a nut's inertia among contacts all round it.
+    struct Case {
+        blocks: Vec<Block>,
+        jacobian: Vec<Vec6>,
+        yielding: Vec<Vec6>,
+        free: Vec<f64>,
+        full: Vec<f64>,
+    }
+
+    fn case(random: &mut Random, contacts: usize, compliance: f64) -> Case {
+        let mut uniform = || 2.0 * random.uniform() - 1.0;
+        let rows = 3 * contacts;
+        let inverse = Mat6::from_diagonal(&Vec6::new(5e-6, 5e-6, 5e-6, 1.2e-2, 1.2e-2, 8e-3));
+        let mut jacobian = Vec::with_capacity(rows);
+        for _ in 0..contacts {
+            let (place, normal) = (
+                crate::math::Vec3::from_fn(|_, _| 0.03 * uniform()),
+                crate::math::Vec3::from_fn(|_, _| uniform()).normalize(),
+            );
+            let (t1, t2) = crate::math::tangents(&normal);
+            for way in [normal, t1, t2] {
+                jacobian.push(crate::math::join(&way, &place.cross(&way)));
+            }
+        }
+        let yielding: Vec<Vec6> = jacobian.iter().map(|row| inverse * row).collect();
+        let free: Vec<f64> = (0..rows).map(|_| 2e-5 * uniform()).collect();
+        let law = Law::Contact { friction: 0.15, compliance };
+        let blocks = (0..contacts).map(|n| Block { id: BlockId::Custom(n as u64), first: 3 * n, law }).collect();
+        let full = (0..rows * rows).map(|k| jacobian[k / rows].dot(&yielding[k % rows])).collect();
+        Case { blocks, jacobian, yielding, free, full }
+    }
+
+    #[test]
+    fn newton_finds_what_the_sweeps_converge_to() {
+        let mut random = Random::new(11);
+        let mut found = 0;
+        for trial in 0..200 {
+            let case = case(&mut random, 3 + trial % 22, 5e-7);
+            let Case { blocks, jacobian, yielding, free, full } = &case;
+            let body = OneBody { blocks, jacobian, yielding, free };
+            let mut lambda = vec![0.0; free.len()];
+            if !body.solve(&mut lambda, 1e-12) {
+                assert!(lambda.iter().all(|force| *force == 0.0), "it leaves the forces alone where it fails");
+                continue;
+            }
+            found += 1;
+            let problem = Problem { blocks, compliance: full, stride: free.len(), free };
+            let worst = residuals(&problem, &lambda).worst();
+            assert!(worst < 1e-6, "{trial}: {worst:e}");
+            // One sweep confirms it.
+            let settings = Settings { iterations: 3, tolerance: 1e-6, relaxation: 1.0 };
+            assert!(solve(&problem, &mut lambda, &settings, || false).converged, "{trial}");
+        }
+        assert!(found >= 195, "{found} of 200");
+    }
+}
