@@ -7,6 +7,11 @@ use crate::math::{Pose, Vec3};
 /// Most candidates in one reply. More than the haptic snapshot has room for; the nearest are kept.
 pub const MAX_CANDIDATES: usize = 128;
 
+/// Marks, in the number of the feature that touches, a node of a part.
+pub(super) const NODE: usize = 1 << 31;
+/// Bits of the number of a feature.
+pub(super) const FEATURES: usize = 0xffff;
+
 /// One body of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -68,10 +73,11 @@ impl Candidate {
         gap: 0.0,
     };
 
-    /// Index, among the features of the body that brought it, of the feature that touches.
+    /// Index, among the features of the body that brought it, of the feature that touches; larger than any for a node of a part.
     #[must_use]
     pub fn feature(&self) -> usize {
-        (self.id >> 8 & 0xffff_ffff) as usize
+        let number = (self.id >> 8 & 0xffff_ffff) as usize;
+        if number & NODE == 0 { number & FEATURES } else { usize::MAX }
     }
 
     /// Sheet of the surface that is touched.

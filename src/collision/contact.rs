@@ -24,7 +24,7 @@ use super::face::faces;
 use super::minimum::{Hit, touch};
 use super::select::{MAX_PER_PAIR, Place, Places};
 use super::{Candidate, Candidates, Side};
-use crate::geometry::{Distance, Feature, Surface};
+use crate::geometry::{Distance, Feature, Outline, Surface};
 use crate::math::{Pose, Vec3};
 
 /// A shape of a body where it is now.
@@ -34,6 +34,8 @@ pub struct Placed<'a> {
     pub surface: &'a dyn Surface,
     /// Its features, in the frame of the shape.
     pub features: &'a [Feature],
+    /// Faces of a mesh that touches with its features.
+    pub outline: Option<&'a Outline>,
     /// Index of the body it belongs to.
     pub body: u16,
     /// Where the body is.
@@ -56,6 +58,9 @@ const UNDER: f64 = 0.02;
 /// flush but for rounding. A corner that overhangs further touches nothing; the gap along the extended face would be too
 /// small by the overhang times the tilt.
 const INSIDE: f64 = 1e-6;
+
+/// Most edges of a corner that are looked at: three of a box, more of a mesh.
+const CORNER_EDGES: usize = 8;
 
 /// How much deeper than at first sight a corner may be along a normal asked for again: this many times, and this much, m.
 const DEEPER: f64 = 1.4;
@@ -119,13 +124,13 @@ fn one_way(pair: u16, surface: Side, holder: &Placed<'_>, target: &Placed<'_>, m
 
 /// The edges that lead away from a corner or an edge, in the frame of the surface; none for what is round.
 struct Corner {
-    edges: [Vec3; 3],
+    edges: [Vec3; CORNER_EDGES],
     count: usize,
 }
 
 impl Corner {
     fn of(local: &Feature, holder: &Placed<'_>, pose_target_holder: &Pose) -> Self {
-        let mut corner = Self { edges: [Vec3::zeros(); 3], count: 0 };
+        let mut corner = Self { edges: [Vec3::zeros(); CORNER_EDGES], count: 0 };
         // An edge has a face on either side, and these the edges that meet it at an end.
         let (position, other_end) = match *local {
             Feature::Point { position, radius: 0.0 } => (position, position),
@@ -146,7 +151,7 @@ impl Corner {
             } else {
                 continue;
             };
-            if corner.count < 3 {
+            if corner.count < CORNER_EDGES {
                 corner.edges[corner.count] = away;
                 corner.count += 1;
             }

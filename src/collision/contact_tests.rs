@@ -15,6 +15,7 @@ fn touch_at(a: (Shape, Pose), b: (Shape, Pose), margin: f64) -> Vec<Candidate> {
     let placed = |shape, features, body, pose_world_body| Placed {
         surface: shape,
         features,
+        outline: None,
         body,
         pose_world_body,
         pose_body_shape: Pose::identity(),

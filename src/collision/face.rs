@@ -20,7 +20,7 @@
 use super::Side;
 use super::contact::{Placed, identity};
 use super::select::{Place, Places};
-use crate::geometry::Feature;
+use crate::geometry::{Feature, FlatFace};
 use crate::math::{Pose, Vec3};
 
 /// Angle between two faces, rad, up to which the manifold replaces the contacts of the features. The gap at a crossing is
@@ -42,6 +42,10 @@ const RIM_POINTS: usize = 8;
 /// shape, two for each.
 const RIM_BRANCH: usize = 64;
 const CROSSING_BRANCH: usize = 128;
+/// Features of the other shape for which there are branches.
+const BRANCHED: usize = 64;
+/// Bits of the number of the first feature in the number of a crossing.
+const FEATURE_BITS: usize = 16;
 
 /// A face of a placed shape, in the world.
 struct Face<'a> {
@@ -51,23 +55,28 @@ struct Face<'a> {
     normal: Vec3,
     /// `normal·x` of its points, m.
     offset: f64,
+    /// Distance within which points count as on it, m.
+    flush: f64,
+    /// Features that bound it, of a mesh.
+    members: Option<&'a [u16]>,
 }
 
 impl Face<'_> {
     /// The features that bound the face, by number.
     fn features(&self) -> impl Iterator<Item = (usize, Feature)> + '_ {
         let on = |p: &Vec3| (self.normal.dot(p) - self.offset).abs() < FLUSH_M;
-        let bounds = move |feature: &Feature| match feature {
-            Feature::Point { position, radius } => *radius == 0.0 && on(position),
-            Feature::Segment { a, b, radius } => *radius == 0.0 && on(a) && on(b),
-            Feature::Circle { center, .. } => on(center),
+        let bounds = move |index: usize, feature: &Feature| match (self.members, feature) {
+            (Some(members), _) => members.contains(&(index as u16)),
+            (None, Feature::Point { position, radius }) => *radius == 0.0 && on(position),
+            (None, Feature::Segment { a, b, radius }) => *radius == 0.0 && on(a) && on(b),
+            (None, Feature::Circle { center, .. }) => on(center),
         };
         self.placed
             .features
             .iter()
             .enumerate()
             .map(|(index, feature)| (index, feature.transformed(&self.pose)))
-            .filter(move |(_, feature)| bounds(feature))
+            .filter(move |(index, feature)| bounds(*index, feature))
     }
 
     fn height(&self, point: &Vec3) -> f64 {
@@ -78,7 +87,7 @@ impl Face<'_> {
     fn covers(&self, point: &Vec3) -> bool {
         let foot = point - self.normal * self.height(point);
         let local = self.pose.rotation.inverse_transform_vector(&(foot - self.pose.translation.vector));
-        self.placed.surface.signed_distance(&local).distance <= FLUSH_M
+        self.placed.surface.signed_distance(&local).distance <= self.flush
     }
 }
 
@@ -112,7 +121,7 @@ pub(super) fn faces(pair: u16, a: &Placed<'_>, b: &Placed<'_>, margin: f64, plac
 
 /// A point in the middle of a face.
 fn middle(face: &Face<'_>) -> Vec3 {
-    let center = face.pose.translation.vector;
+    let center = face.pose.rotation * face.placed.surface.bounding_sphere().center + face.pose.translation.vector;
     center - face.normal * face.height(&center)
 }
 
@@ -121,15 +130,15 @@ fn middle(face: &Face<'_>) -> Vec3 {
 fn opposed<'a>(a: &'a Placed<'_>, b: &'a Placed<'_>) -> Option<(Face<'a>, Face<'a>)> {
     let (pose_a, pose_b) = (a.pose_world_shape(), b.pose_world_shape());
     let mut best: Option<(Face<'a>, Face<'a>, f64)> = None;
-    for one in a.surface.flat_faces() {
-        let normal_a = pose_a.rotation * one;
-        for other in b.surface.flat_faces() {
-            let normal_b = pose_b.rotation * other;
+    for one in 0..face_count(a) {
+        let normal_a = pose_a.rotation * face_normal(a, one);
+        for other in 0..face_count(b) {
+            let normal_b = pose_b.rotation * face_normal(b, other);
             if (normal_a + normal_b).norm_squared() > MOST_TILT * MOST_TILT {
                 continue;
             }
-            let face_a = face(a, pose_a, normal_a);
-            let face_b = face(b, pose_b, normal_b);
+            let face_a = face(a, pose_a, one, normal_a);
+            let face_b = face(b, pose_b, other, normal_b);
             let room = (face_b.height(&middle(&face_a))).max(face_a.height(&middle(&face_b)));
             if best.as_ref().is_none_or(|(_, _, most)| room > *most) {
                 best = Some((face_a, face_b, room));
@@ -139,14 +148,28 @@ fn opposed<'a>(a: &'a Placed<'_>, b: &'a Placed<'_>) -> Option<(Face<'a>, Face<'
     best.map(|(face_a, face_b, _)| (face_a, face_b))
 }
 
-fn face<'a>(placed: &'a Placed<'_>, pose: Pose, normal: Vec3) -> Face<'a> {
+fn face_count(placed: &Placed<'_>) -> usize {
+    placed.outline.map_or_else(|| placed.surface.flat_faces().len(), |outline| outline.faces.len())
+}
+
+/// Outward normal of a face, in the frame of the shape.
+fn face_normal(placed: &Placed<'_>, index: usize) -> Vec3 {
+    placed.outline.map_or_else(|| placed.surface.flat_faces()[index], |outline| outline.faces[index].normal)
+}
+
+fn face<'a>(placed: &'a Placed<'_>, pose: Pose, index: usize, normal: Vec3) -> Face<'a> {
+    if let Some(outline) = placed.outline {
+        let FlatFace { offset, flush, features, .. } = &outline.faces[index];
+        let offset = offset + normal.dot(&pose.translation.vector);
+        return Face { placed, pose, normal, offset, flush: *flush, members: Some(features) };
+    }
     let reach = |feature: &Feature| match feature.transformed(&pose) {
         Feature::Point { position, .. } => normal.dot(&position),
         Feature::Segment { a, b, .. } => normal.dot(&a).max(normal.dot(&b)),
         Feature::Circle { center, .. } => normal.dot(&center),
     };
     let offset = placed.features.iter().map(reach).fold(f64::NEG_INFINITY, f64::max);
-    Face { placed, pose, normal, offset }
+    Face { placed, pose, normal, offset, flush: FLUSH_M, members: None }
 }
 
 /// The points found so far.
@@ -208,8 +231,10 @@ impl Manifold {
                     // Along the normal onto both faces.
                     let onto = |face: &Face<'_>| point - normal * (face.height(&point) / face.normal.dot(&normal));
                     let (point_a, point_b) = (onto(a), onto(b));
-                    let branch = CROSSING_BRANCH + 2 * index_b + which;
-                    let id = identity(self.pair, Side::B, 0, index_a, branch as u8);
+                    // Features of a mesh beyond the branches are counted in the upper bits of the number.
+                    let branch = CROSSING_BRANCH + 2 * (index_b % BRANCHED) + which;
+                    let number = index_a | (index_b / BRANCHED) << FEATURE_BITS;
+                    let id = identity(self.pair, Side::B, 0, number, branch as u8);
                     let gap = normal.dot(&(point_a - point_b));
                     self.push(Place { id, surface: Side::B, point_a, normal, gap, is_filler: false });
                 }

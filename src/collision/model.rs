@@ -5,13 +5,14 @@
 //! Broad phase: the distance of a sphere around one shape from the other's surface. With two spheres first, this is
 //! tighter than boxes (a long plate beside a peg) and as cheap, and the scenes have tens of shapes, not thousands.
 
+use super::candidate::NODE;
 use super::contact::identity;
 use super::detect::{Event, Wish};
 use super::field::Baked;
 use super::gpu::{Gpu, GpuError};
 use super::parts::{Eyes, Holder, Near, Outlook, Reducer, Reduction, Touch, View, Way};
 use super::{Candidate, Candidates, Placed, Side, collide};
-use crate::geometry::{BoundingSphere, Features, Part, Shape, ShapeError, Surface};
+use crate::geometry::{BoundingSphere, Feature, Part, Shape, ShapeError, Surface};
 use crate::math::{Pose, Vec3, pose_is_sound};
 use crate::shared::Stamp;
 use std::sync::Arc;
@@ -136,7 +137,7 @@ impl Default for Reply {
 #[derive(Clone)]
 struct Prepared {
     collider: Collider,
-    features: Features,
+    features: Vec<Feature>,
     ball: BoundingSphere,
 }
 
@@ -211,7 +212,7 @@ impl CollisionModel {
         }
         let prepare = |c: &Collider| Prepared {
             collider: c.clone(),
-            features: c.shape.features(),
+            features: c.shape.all_features(),
             ball: c.shape.bounding_sphere(),
         };
         let colliders = colliders.iter().map(prepare).collect();
@@ -302,7 +303,7 @@ impl CollisionModel {
             }
             let (placed_a, placed_b) = (a.placed(request), b.placed(request));
             if self.may_touch(a, &placed_a, b, &placed_b) {
-                if a.collider.part().is_some() || b.collider.part().is_some() {
+                if a.collider.shape.has_nodes() || b.collider.shape.has_nodes() {
                     self.look_at_parts(index, request, memory, &mut reply.candidates);
                 } else {
                     collide(index as u16, &placed_a, &placed_b, self.margin, &mut reply.candidates);
@@ -311,7 +312,7 @@ impl CollisionModel {
         }
     }
 
-    /// The candidates of pair `index`, of which one is a part.
+    /// The candidates of pair `index`, of which one is a part that touches with its nodes.
     fn look_at_parts(&self, index: usize, request: &Request, memory: &mut Memory, out: &mut Candidates) {
         let pair = &self.pairs[index];
         let (a, b) = (&self.colliders[usize::from(pair.a)], &self.colliders[usize::from(pair.b)]);
@@ -348,7 +349,7 @@ impl CollisionModel {
             };
             let owner = if surface == Side::A { &to_a } else { &to_b };
             out.push(Candidate {
-                id: identity(index as u16, surface, 0, contact.number, 0),
+                id: identity(index as u16, surface, 0, contact.number | NODE, 0),
                 pair: index as u16,
                 body_a,
                 body_b,
@@ -407,7 +408,8 @@ impl Prepared {
     fn placed(&self, request: &Request) -> Placed<'_> {
         Placed {
             surface: &self.collider.shape,
-            features: self.features.as_slice(),
+            features: &self.features,
+            outline: self.collider.shape.outline(),
             body: self.collider.body,
             pose_world_body: request.poses[usize::from(self.collider.body)],
             pose_body_shape: self.collider.pose_body_shape,

@@ -6,6 +6,7 @@
 //! touch, so it is known by nodes all over its surface, each with the area it stands for.
 
 use super::mesh::TriMesh;
+use super::outline::Outline;
 use super::{Aabb, BoundingSphere, Distance, MassProperties, Surface};
 use crate::math::Vec3;
 use std::fmt;
@@ -38,6 +39,8 @@ pub struct Part {
     beside: Vec<u32>,
     /// True when the surface looks the same, but for a shift along z, however it is turned about its z axis.
     pub is_round: bool,
+    /// Corners, edges and faces of a mesh that is convex and has flat faces: it touches with these, not with its nodes.
+    pub outline: Option<Outline>,
 }
 
 impl Part {
@@ -46,7 +49,9 @@ impl Part {
     pub fn new(kind: &'static str, surface: Box<dyn Surface>, mesh: TriMesh, is_round: bool) -> Self {
         let nodes = nodes(&mesh);
         let (first, beside) = neighbours(&mesh);
-        Self { kind, surface, mesh, nodes, first, beside, is_round }
+        // Designed parts are curved, however few facets their nodes are taken from.
+        let outline = (kind == "mesh" && surface.is_convex()).then(|| Outline::of_convex(&mesh)).flatten();
+        Self { kind, surface, mesh, nodes, first, beside, is_round, outline }
     }
 
     /// Nodes that share an edge with this one.

@@ -6,8 +6,8 @@
 //! along z; a bore has the centre of its mouth at the origin and opens towards z.
 
 use super::{
-    Aabb, Bore, BoundingSphere, Capsule, Cuboid, Cylinder, Distance, Features, HalfSpace, MassProperties, Part, Sphere,
-    Surface,
+    Aabb, Bore, BoundingSphere, Capsule, Cuboid, Cylinder, Distance, Feature, Features, HalfSpace, MassProperties,
+    Outline, Part, Sphere, Surface,
 };
 use crate::math::Vec3;
 use std::sync::Arc;
@@ -93,6 +93,24 @@ impl Shape {
             Self::Bore(s) => s.features(),
             Self::Part(_) => Features::none(),
         }
+    }
+
+    /// The same of every shape; of a part that touches with its nodes, none.
+    #[must_use]
+    pub fn all_features(&self) -> Vec<Feature> {
+        self.outline().map_or_else(|| self.features().as_slice().to_vec(), |outline| outline.features.clone())
+    }
+
+    /// Corners, edges and faces of a part that touches with these.
+    #[must_use]
+    pub fn outline(&self) -> Option<&Outline> {
+        if let Self::Part(part) = self { part.outline.as_ref() } else { None }
+    }
+
+    /// True for a part that touches with its nodes.
+    #[must_use]
+    pub fn has_nodes(&self) -> bool {
+        matches!(self, Self::Part(part) if part.outline.is_none())
     }
 
     /// Bounds along the axes of the shape's frame.
@@ -190,7 +208,6 @@ impl Surface for Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::Feature;
     use crate::geometry::surface::check;
     use crate::math::Mat3;
     use proptest::prelude::*;

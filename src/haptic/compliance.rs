@@ -23,6 +23,13 @@ pub(super) struct SceneCompliance<'a> {
     pub(super) bodies: Option<(&'a [Row], &'a [[Vec6; 2]])>,
 }
 
+impl SceneCompliance<'_> {
+    /// True when only the tool moves.
+    pub(super) fn is_fixed(&self) -> bool {
+        self.matrix.is_none() && self.bodies.is_none()
+    }
+}
+
 /// See the file's head.
 pub(super) struct ToolCompliance<'a> {
     /// `J`, a row each.

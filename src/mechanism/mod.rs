@@ -9,6 +9,7 @@
 //!  laws        δ, λ obey their law       contact with friction, bilateral, …     [law]
 //!  solver      block Gauss–Seidel, each law solves its own small block exactly   [solver]
 //!              where that is too slow: Newton and an interior-point path         [newton]
+//!              one body among contacts that give way: six unknowns               [primal]
 //! ```
 //!
 //! The simulation runs this over slices; the haptic thread runs the same code over a [`MechanismSnapshot`].
@@ -23,6 +24,7 @@ pub mod newton;
 mod panels;
 pub mod pgs;
 pub mod pmi;
+pub mod primal;
 mod problem;
 pub mod samples;
 mod snapshot;

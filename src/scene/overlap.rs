@@ -14,17 +14,19 @@ pub(super) const RESTING_M: f64 = 1e-5;
 
 /// Depth of the deepest place where two placed shapes overlap by more than [`RESTING_M`].
 pub(super) fn overlap_m(a: (&Shape, &Pose), b: (&Shape, &Pose)) -> Option<f64> {
-    let (features_a, features_b) = (a.0.features(), b.0.features());
+    let (features_a, features_b) = (a.0.all_features(), b.0.all_features());
     let placed_a = Placed {
         surface: a.0,
-        features: features_a.as_slice(),
+        features: &features_a,
+        outline: a.0.outline(),
         body: 0,
         pose_world_body: *a.1,
         pose_body_shape: Pose::identity(),
     };
     let placed_b = Placed {
         surface: b.0,
-        features: features_b.as_slice(),
+        features: &features_b,
+        outline: b.0.outline(),
         body: 1,
         pose_world_body: *b.1,
         pose_body_shape: Pose::identity(),

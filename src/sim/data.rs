@@ -359,9 +359,8 @@ pub(super) fn pair(materials: &[(f64, f64)], a: usize, b: usize) -> (f64, f64) {
 
 /// Features of the tools and of every body, each in the frame of its body.
 fn features(model: &SimModel) -> Vec<Vec<Feature>> {
-    let of = |shape: &Shape, pose: &Pose| {
-        shape.features().as_slice().iter().map(|feature| feature.transformed(pose)).collect()
-    };
+    let of =
+        |shape: &Shape, pose: &Pose| shape.all_features().iter().map(|feature| feature.transformed(pose)).collect();
     let tools = model.tools.iter().map(|tool| of(&tool.shape, &tool.pose_tool_shape));
     tools.chain(model.bodies.iter().map(|body| of(&body.shape, &body.pose_body_shape))).collect()
 }

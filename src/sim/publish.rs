@@ -23,7 +23,6 @@ use super::constraint::{Constraint, End, Span, sign};
 use super::source::contact::Contact;
 use super::{SimData, SimModel};
 use crate::collision::Side;
-use crate::geometry::Shape;
 use crate::math::{Mat6, Pose, Vec3, Vec6, join};
 use crate::mechanism::{
     Anew, Block, BlockId, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, Meaning, MechanismSnapshot, NO_BODY, Row,
@@ -253,7 +252,7 @@ fn choose(data: &SimData, hand: usize) -> (Vec<Felt<'_>>, u32) {
 fn anew(data: &SimData, hand: usize, contact: &Contact) -> Anew {
     let [a, b] = contact.movers;
     let candidate = &contact.candidate;
-    let is_part = |mover: usize| matches!(data.movers[mover].shape, Shape::Part(_));
+    let is_part = |mover: usize| data.movers[mover].shape.has_nodes();
     let (tool, other) = if a == hand { (Side::A, b) } else { (Side::B, a) };
     let Some(body) = other.checked_sub(data.hands()) else { return Anew::No };
     if (a != hand && b != hand) || data.movers[other].yields() || !(is_part(a) || is_part(b)) {

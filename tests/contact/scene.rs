@@ -1,6 +1,7 @@
 //! Scenes made in code.
 
-use hapticd::geometry::{Cuboid, Cylinder, HalfSpace, Shape, Sphere};
+use hapticd::geometry::mesh::{MeshSurface, TriMesh};
+use hapticd::geometry::{Cuboid, Cylinder, HalfSpace, Part, Shape, Sphere};
 use hapticd::math::{Mat3, Pose, Twist, Vec3, exp_so3, join, split};
 use hapticd::mechanism::MechanismSnapshot;
 use hapticd::mechanism::pmi::{RigidBody, RigidInertia};
@@ -9,6 +10,7 @@ use hapticd::shared::ToolSample;
 use hapticd::sim::{
     BodyModel, ContactForce, Material, Motion, SimData, SimModel, StepReport, ToolBody, empty_snapshot, step,
 };
+use std::sync::Arc;
 
 /// Acceleration of gravity, m/s².
 pub(crate) const G: f64 = 9.81;
@@ -51,6 +53,21 @@ impl Thing {
         let inertia = Vec3::new(square.y + square.z, square.x + square.z, square.x + square.y) * (mass / 12.0);
         let shape = Shape::Cuboid(Cuboid { half: size * 0.5 });
         Self::moving(shape, (mass, Mat3::from_diagonal(&inertia)), pose)
+    }
+
+    /// The same box as a mesh of twelve triangles, with coordinates of 32 bits as in an STL file.
+    pub(crate) fn mesh_cuboid(mass: f64, size: Vec3, pose: Pose) -> Self {
+        let corner = |bits: u32| {
+            let at = |k: usize| if bits >> k & 1 == 0 { -0.5 } else { 0.5 } * size[k];
+            Vec3::new(at(0), at(1), at(2)).map(|x| f64::from(x as f32))
+        };
+        // Each face by its corners, counter-clockwise from outside.
+        let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        let triangles = faces.iter().flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]]).collect();
+        let mesh = TriMesh::new((0..8).map(corner).collect(), triangles).expect("it is a mesh");
+        let surface = MeshSurface::new(mesh.clone()).expect("it bounds a solid");
+        let part = Part::new("mesh", Box::new(surface), mesh, false);
+        Self { shape: Shape::Part(Arc::new(part)), ..Self::cuboid(mass, size, pose) }
     }
 
     /// A full cylinder along its z axis.

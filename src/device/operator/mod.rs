@@ -47,6 +47,11 @@ const PURSUIT: f64 = 1.2;
 const LOOK_REACTIONS: f64 = 4.0;
 /// Errors of pursuit beyond this many times what can just be seen are left to the pursuit itself.
 const LOOK_RANGE: f64 = 10.0;
+/// Time in which a hand that slides the tool along something gives way to a torque it feels, s: it unloads its own spring at this rate,
+/// and with it those of the coupling and the contact. Shorter, the hand would lose the angle it means to hold to tremor.
+const EASE_S: f64 = 0.3;
+/// Felt torque, N·m, below which such a hand counts as unloaded: a seventh of what wedges a tight peg.
+const EASED_NM: f64 = 0.03;
 /// Below this speed of an axis, in m/s and rad/s, the hand does not reckon with all of the device's friction.
 const FRICTION_SPEED: f64 = 2e-3;
 
@@ -209,6 +214,8 @@ pub struct Operator {
     meant: Meant,
     target: Pose,
     intent: Vec3,
+    /// Rotation vector in the scene by which the hand has given way to felt torque since its last reach.
+    ease: Vec3,
     /// Held up: the hand has not the strength to go where it means to.
     blocked: bool,
     /// Where it means to go, also while it is held up: linear, angular.
@@ -257,6 +264,7 @@ impl Operator {
             meant: Meant::at_rest(Pose::identity()),
             target: Pose::identity(),
             intent: Vec3::zeros(),
+            ease: Vec3::zeros(),
             blocked: false,
             heading: [Vec3::zeros(); 2],
             begun: false,
@@ -398,7 +406,10 @@ impl Operator {
             return;
         }
         let moving = match &self.plan {
-            Plan::Reach { reach, .. } => self.plan_s < reach.duration_s(),
+            Plan::Reach { reach, .. } => {
+                let loaded = self.eases() && self.senses.felt.torque.norm() > EASED_NM;
+                self.plan_s < reach.duration_s() || loaded
+            }
             _ => false,
         };
         let free = phase.action.force().try_normalize(0.0).unwrap_or_default();
@@ -504,7 +515,16 @@ impl Operator {
         self.plan_s = 0.0;
         self.goal = None;
         self.press = Vec3::zeros();
+        self.ease = Vec3::zeros();
         self.correction = 0.0;
+    }
+
+    /// True while the hand gives way to felt torque: it moves the tool to a pose along something that holds it. The angle of a held tool
+    /// is seen, but not the angle that the hand strains against it with; a peg that is straightened by its looks alone stays
+    /// wedged by that strain.
+    fn eases(&self) -> bool {
+        let slides = self.script.phases().get(self.phase).is_some_and(|p| matches!(p.action, Action::Slide { .. }));
+        slides && self.rotation
     }
 
     /// Plans a movement that should bring the tool from where it is seen to `goal`, with the errors of the hand.
@@ -522,6 +542,7 @@ impl Operator {
         let reach = Reach::new(self.target, way, turn, speed, TURN_RATE * self.hand.pace);
         self.plan = Plan::Reach { reach, look: true };
         self.plan_s = 0.0;
+        self.ease = Vec3::zeros();
     }
 
     /// The meant motion of this tick.
@@ -530,9 +551,17 @@ impl Operator {
         // A hand that is held up waits: the movement goes on where it was.
         let dt = if self.blocked { 0.0 } else { perceived.dt_s };
         self.plan_s += dt;
+        if self.eases() {
+            let torque = self.mapping.pose_world_device.rotation * self.senses.felt.torque;
+            self.ease += torque * (perceived.dt_s / (EASE_S * self.hand.stiffness.angular));
+        }
+        let ease = exp_so3(&self.ease);
         let meant = match &mut self.plan {
             Plan::Hold(pose) => Meant::at_rest(*pose),
-            Plan::Reach { reach, .. } => reach.at(self.plan_s),
+            Plan::Reach { reach, .. } => {
+                let meant = reach.at(self.plan_s);
+                Meant { pose: Pose::from_parts(meant.pose.translation, ease * meant.pose.rotation), ..meant }
+            }
             Plan::Screw { reach, turn, rate, back } => {
                 if self.plan_s >= reach.duration_s() {
                     *back = !*back;

@@ -127,7 +127,7 @@ impl TriMesh {
     }
 
     /// Normal of a triangle times twice its area; zero for a degenerate one.
-    pub(super) fn area_normal(&self, triangle: usize) -> Vec3 {
+    pub(in super::super) fn area_normal(&self, triangle: usize) -> Vec3 {
         let [a, b, c] = self.corners(triangle);
         (b - a).cross(&(c - a))
     }

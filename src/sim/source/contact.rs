@@ -126,7 +126,7 @@ impl Contact {
             (holder, sheet) = (1 - holder, 0);
         }
         // A node of a part is a ball of no size; the surface it touches is curved, and is asked as well.
-        if let (Contour::Fixed { point }, Shape::Part(_)) = (contour, &owner.shape) {
+        if let (Contour::Fixed { point }, true) = (contour, owner.shape.has_nodes()) {
             contour = Contour::Ball { center: point, radius: 0.0 };
         }
         let Contour::Ball { center, radius } = contour else { return };
@@ -144,7 +144,7 @@ impl Contact {
 
     /// One of the two is a machined part.
     pub(in crate::sim) fn is_of_part(&self, movers: &[Mover]) -> bool {
-        self.pair(movers).iter().any(|mover| matches!(mover.shape, Shape::Part(_)))
+        self.pair(movers).iter().any(|mover| mover.shape.has_nodes())
     }
 
     /// The two movers.
