@@ -44,7 +44,7 @@ const MARGIN: f64 = 0.3;
 /// sweep granted: a Newton step of `n` rows costs about `n/30` sweeps, and a handful of steps are needed.
 const CRAWL_FROM: f64 = 10.0;
 const CRAWL_SWEEPS: u32 = 5;
-const CRAWL_ROWS: usize = 16;
+const CRAWL_ROWS: usize = 40;
 
 /// Units of round-off in a violation, beside the sum of the sizes of its terms.
 const ROUND_OFF: f64 = f64::EPSILON;
@@ -186,10 +186,21 @@ impl Workspace {
     /// Everything after Gauss–Seidel; leaves the best forces in `best`. Gives the steps taken and the residual.
     fn finish(&mut self, residual: f64, tolerance: f64, stop: &mut dyn FnMut() -> bool) -> (u32, f64) {
         let (mut count, mut least) = (0, residual);
+        // A path in a low rank costs less than the first Newton steps in all rows.
+        let mut most_rank = self.lambda.len() / 3;
+        let mut goes_on = true;
+        if self.lambda.len() >= proximal::LEAST_ROWS {
+            most_rank = proximal::LOW_RANK;
+            if self.has_high_rank() {
+                most_rank = 0;
+                (count, goes_on) = self.proximal(tolerance, &mut least, stop);
+                if least <= self.enough(tolerance) {
+                    return (count, least);
+                }
+            }
+        }
         let mut path = std::mem::take(&mut self.path);
         let mut trail = std::mem::take(&mut self.trail);
-        let is_large = self.lambda.len() >= proximal::LEAST_ROWS;
-        let most_rank = if is_large { proximal::LOW_RANK } else { self.lambda.len() / 3 };
         if !path.load(&self.scaled(), most_rank) {
             // A law without a conic form has no path; `solve_robustly` does not come here with one.
             self.path = path;
@@ -197,13 +208,8 @@ impl Workspace {
             count += self.newton(tolerance, &mut least, stop);
             return (count, least);
         }
-        // A path in a low rank costs less than the first Newton steps in all rows.
-        if !path.is_condensed() {
-            let (steps, goes_on) = if is_large { self.proximal(tolerance, &mut least, stop) } else { (0, true) };
-            count += steps;
-            if goes_on {
-                count += self.newton(tolerance, &mut least, stop);
-            }
+        if !path.is_condensed() && goes_on {
+            count += self.newton(tolerance, &mut least, stop);
         }
         for (boldness, give) in ATTEMPTS {
             if least <= self.enough(tolerance) || stop() {

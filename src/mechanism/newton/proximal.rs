@@ -13,7 +13,8 @@
 //!
 //! Rows of open contacts leave the linear system: their step is known.
 
-use super::super::dense::{back_substitute, factor};
+use super::super::dense::{LowRank, back_substitute, factor};
+use super::super::problem::dot;
 use super::super::{Block, RowState, Slip};
 use super::Workspace;
 
@@ -21,6 +22,8 @@ use super::Workspace;
 pub(super) const LEAST_ROWS: usize = 97;
 /// Largest rank of `W` for which a path in that rank is preferred: about five rigid bodies.
 pub(super) const LOW_RANK: usize = 32;
+/// Rows from which the rank is judged; the rank of all is not lower.
+const JUDGED_ROWS: usize = 96;
 
 /// ρ and ε, one attempt after the other; the second ε from [`SETTLED`] steps on. ε is relative to the scaled compliance, whose diagonal is
 /// about one. At ε = 1e-5 the active set cycles; at 1e-3 the last digits take twice as many steps. At ρ = 1 cold starts take half as many
@@ -46,6 +49,7 @@ pub(super) struct Reduced {
     line: Vec<f64>,
     /// `dλ`, all rows.
     step: Vec<f64>,
+    low_rank: LowRank,
     /// ρ and ε of this step.
     guess: f64,
     proximal: f64,
@@ -57,6 +61,7 @@ impl Workspace {
     pub(super) fn proximal(&mut self, tolerance: f64, least: &mut f64, stop: &mut dyn FnMut() -> bool) -> (u32, bool) {
         let mut reduced = std::mem::take(&mut self.reduced);
         let mut count = 0;
+        let warm = *least < CLOSE;
         for (guess, terms) in ATTEMPTS {
             reduced.guess = guess;
             for step in 0..=STEPS {
@@ -69,7 +74,7 @@ impl Workspace {
                 if *least <= tolerance || step == STEPS || !square.is_finite() || stop() {
                     break;
                 }
-                reduced.proximal = terms[usize::from(step >= SETTLED)];
+                reduced.proximal = terms[usize::from(warm || step >= SETTLED)];
                 count += 1;
                 if !self.step(&mut reduced) {
                     break;
@@ -82,6 +87,20 @@ impl Workspace {
         }
         self.reduced = reduced;
         (count, *least > tolerance && *least < CLOSE)
+    }
+
+    /// True when `W` has certainly a higher rank than [`LOW_RANK`], by rows spread over all.
+    pub(super) fn has_high_rank(&mut self) -> bool {
+        let rows = self.lambda.len();
+        let count = rows.min(JUDGED_ROWS);
+        let chosen = |k: usize| k * rows / count;
+        let Reduced { matrix, low_rank, .. } = &mut self.reduced;
+        matrix.clear();
+        for i in 0..count {
+            let row = &self.compliance[chosen(i) * rows..][..rows];
+            matrix.extend((0..count).map(|j| row[chosen(j)]));
+        }
+        !low_rank.find(matrix, count, LOW_RANK)
     }
 
     /// One step of `lambda`; false, and none made, when its linear system is singular.
@@ -122,6 +141,7 @@ impl Workspace {
                 }
             }
         }
+        let is_known = step.iter().any(|x| *x != 0.0);
         let count = unknown.len();
         matrix.resize(count * count, 0.0);
         right.clear();
@@ -131,7 +151,7 @@ impl Workspace {
                     continue;
                 }
                 let value = self.line_of(block, i, &states[i], ([*guess, *proximal], line));
-                let known: f64 = line.iter().zip(step.iter()).map(|(a, b)| a * b).sum();
+                let known = if is_known { dot(line, step) } else { 0.0 };
                 let at = right.len() * count;
                 right.push(value - known);
                 for (entry, j) in matrix[at..at + count].iter_mut().zip(unknown.iter()) {
