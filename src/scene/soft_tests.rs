@@ -179,10 +179,8 @@ fn every_shape_becomes_a_mesh_of_its_volume_with_six_sides() {
 }
 
 #[test]
-fn each_kind_of_mistake_in_a_soft_body_is_located_and_says_what_to_do() {
+fn each_mistake_in_how_a_soft_body_steps_is_located_and_says_what_to_do() {
     let with = |more: &str| body(BOX, &format!("{JELLY}, {more}"), "");
-    let shaped = |shape: &str| body(shape, JELLY, "");
-    let region = |region: &str| body(BOX, JELLY, &format!("[[body.jelly.region]]\n{region}\n"));
     check_mistakes(&[
         ("unheld linear", with("model = \"linear\""), "nothing holds this linear body", "held = [\"bottom\"]"),
         (
@@ -236,6 +234,14 @@ fn each_kind_of_mistake_in_a_soft_body_is_located_and_says_what_to_do() {
             "`density` must be more than zero",
             "",
         ),
+    ]);
+}
+
+#[test]
+fn each_mistake_in_the_material_of_a_soft_body_is_located_and_says_what_to_do() {
+    let shaped = |shape: &str| body(shape, JELLY, "");
+    let region = |region: &str| body(BOX, JELLY, &format!("[[body.jelly.region]]\n{region}\n"));
+    check_mistakes(&[
         (
             "too fine",
             shaped(&BOX.replace("10 mm", "1 mm")),
@@ -290,6 +296,12 @@ fn each_kind_of_mistake_in_a_soft_body_is_located_and_says_what_to_do() {
             "this region has no material",
             "state all three here, or in `elastic`",
         ),
+    ]);
+}
+
+#[test]
+fn each_mistake_in_the_keys_of_a_soft_body_is_located_and_says_what_to_do() {
+    check_mistakes(&[
         (
             "group without nodes",
             body(
@@ -335,6 +347,10 @@ fn each_kind_of_mistake_in_a_soft_body_is_located_and_says_what_to_do() {
             "soft-box",
         ),
     ]);
+}
+
+#[test]
+fn a_shape_that_deforms_needs_elastic_and_a_tool_is_rigid() {
     let missing = text(&format!("[body.jelly]\nmaterial = \"gel\"\nshape = {{ {BOX} }}\n"));
     let held_tool = text("").replace("kind = \"sphere\", radius = \"5 mm\"", BOX);
     check_mistakes(&[
