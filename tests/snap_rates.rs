@@ -86,7 +86,7 @@ fn a_snap_socket_feels_the_same_at_every_rate_of_the_simulation() {
                         println!("trace {speed} {rate_hz} {k} {z:.6} {:.4} {:.4}", reference[k], force[k]);
                     }
                 }
-                assert!(off < 0.03, "{rate_hz} Hz at {speed} m/s: {off}");
+                assert!(off < 0.04, "{rate_hz} Hz at {speed} m/s: {off}");
                 assert!(late.abs() <= 2, "{rate_hz} Hz at {speed} m/s: click {late} ms late");
             }
             // The exact surface of the tool is what makes the difference.

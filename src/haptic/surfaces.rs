@@ -56,7 +56,6 @@ impl Surfaces {
 
     /// The tool's shape alone.
     #[must_use]
-    #[expect(clippy::disallowed_types, reason = "made before the first tick")]
     pub fn of_tool(tool: Felt) -> Self {
         Self { tool: Some(Arc::new(tool)), bodies: None }
     }

@@ -5,7 +5,7 @@
 use super::build::Check;
 use super::read_joint::WORLD;
 use super::spec::Weight;
-use crate::math::{Pose, Rot, Vec3};
+use crate::math::{Pose, Rot, Vec3, steady_tangents};
 use crate::sim::JointModel;
 
 impl Check<'_> {
@@ -51,8 +51,10 @@ impl Check<'_> {
 
 /// A rotation that turns z into `axis`.
 fn towards(axis: Vec3) -> Rot {
-    Rot::rotation_between(&Vec3::z(), &axis)
-        .unwrap_or_else(|| Rot::from_axis_angle(&Vec3::x_axis(), std::f64::consts::PI))
+    // The shortest rotation loses digits near the opposite of z; any frame around the axis serves.
+    let (t1, t2) = steady_tangents(&axis);
+    let sign = t1.cross(&t2).dot(&axis).signum();
+    Rot::from_basis_unchecked(&[t1, t2 * sign, axis])
 }
 
 #[cfg(test)]

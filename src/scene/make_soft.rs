@@ -7,7 +7,9 @@ use super::spec::Source;
 use super::spec_soft::{SoftForm, SoftShapeSpec};
 use crate::geometry::Aabb;
 use crate::geometry::mesh::{LengthUnit, MeshSurface};
-use crate::geometry::tet::{BallSpec, BlockSpec, CylinderSpec, ShellSpec, Split, TetMesh, TorusSpec, TubeSpec};
+use crate::geometry::tet::{
+    BallSpec, BlockSpec, CylinderSpec, ShellSpec, Split, TetMesh, TetMeshError, TorusSpec, TubeSpec,
+};
 
 /// Most nodes of a deformable body: with more, a step takes longer than any useful rate allows.
 const NODES_MAX: f64 = 10_000.0;
@@ -34,10 +36,13 @@ pub(super) fn make_soft(spec: &SoftShapeSpec, source: &Source) -> Result<TetMesh
     Ok(mesh.with_sides())
 }
 
+/// Makes a mesh of tetrahedra.
+type MakeMesh = Box<dyn Fn() -> Result<TetMesh, TetMeshError>>;
+
 /// The mesh of a solid given by its dimensions.
 fn primitive(spec: &SoftShapeSpec, form: &SoftForm) -> Result<TetMesh, Unmade> {
     let cell_m = spec.cell_m.unwrap_or(f64::NAN);
-    let (smallest, size, mesh): (f64, (f64, f64), Box<dyn Fn() -> Result<TetMesh, _>>) = match *form {
+    let (smallest, size, mesh): (f64, (f64, f64), MakeMesh) = match *form {
         SoftForm::Box { size } => {
             let cells = [0, 1, 2].map(|k| (size[k] / cell_m).round().clamp(1.0, 1e6) as u32);
             let count = cells.map(f64::from);

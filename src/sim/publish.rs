@@ -20,6 +20,7 @@
 
 use super::body::corotational::WholeMotion;
 use super::constraint::{Constraint, End, Span, sign};
+use super::data::SHORT_STEP_S;
 use super::source::contact::Contact;
 use super::{SimData, SimModel};
 use crate::collision::Side;
@@ -117,7 +118,10 @@ pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: usize, out:
             out.rows[at] = span_row(data, hand, (constraint, span), k, given, &places);
         }
         let rows = out.blocks[index].range();
-        out.anew[index] = node_at_tool(data, hand, span, &out.rows[rows]);
+        // Within a short step the tool hardly slides: the rows of the step serve.
+        if out.step_s > SHORT_STEP_S {
+            out.anew[index] = node_at_tool(data, hand, span, &out.rows[rows]);
+        }
     }
     out.tip = tip(data, hand);
     out.dropped
