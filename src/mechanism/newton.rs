@@ -12,7 +12,7 @@
 //! after scaling each block by the square root of its own compliance, which takes mass ratios out of the problem and
 //! leaves the cones as they are. The derivative is the block's own matrix for a closed row, the identity for an open one.
 //! A small multiple of the identity (a proximal term) keeps it regular when more contacts hold a body than it has
-//! degrees of freedom; it changes the steps, not the root. Many contacts on a deformable body need a larger one ([`proximal`]).
+//! degrees of freedom; it changes the steps, not the root. Many contacts on a deformable body need a larger one (`proximal`).
 
 mod proximal;
 

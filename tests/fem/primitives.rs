@@ -30,7 +30,7 @@ fn cases() -> [Case; 5] {
                 let spec = CylinderSpec { radius_m: 0.02, length_m: 0.03, cell_m };
                 (spec.mesh().expect("a mesh"), spec.size())
             },
-            dihedral: (30.0, 130.0),
+            dihedral: (34.0, 126.0),
             euler: 2,
         },
         Case {
@@ -41,7 +41,7 @@ fn cases() -> [Case; 5] {
                 let spec = TubeSpec { radius_m: 0.02, length_m: 0.03, wall_m: 0.005, cell_m };
                 (spec.mesh().expect("a mesh"), spec.size())
             },
-            dihedral: (30.0, 130.0),
+            dihedral: (38.0, 112.0),
             euler: 0,
         },
         Case {
@@ -52,7 +52,7 @@ fn cases() -> [Case; 5] {
                 let spec = TorusSpec { radius_m: 0.03, section_m: 0.01, cell_m };
                 (spec.mesh().expect("a mesh"), spec.size())
             },
-            dihedral: (20.0, 140.0),
+            dihedral: (28.0, 127.0),
             euler: 0,
         },
         Case {
@@ -63,7 +63,7 @@ fn cases() -> [Case; 5] {
                 let spec = BallSpec { radius_m: 0.02, cell_m };
                 (spec.mesh().expect("a mesh"), spec.size())
             },
-            dihedral: (30.0, 130.0),
+            dihedral: (37.0, 118.5),
             euler: 2,
         },
         Case {
@@ -74,7 +74,7 @@ fn cases() -> [Case; 5] {
                 let spec = ShellSpec { radius_m: 0.02, wall_m: 0.005, cell_m };
                 (spec.mesh().expect("a mesh"), spec.size())
             },
-            dihedral: (30.0, 130.0),
+            dihedral: (29.0, 121.5),
             euler: 4,
         },
     ]

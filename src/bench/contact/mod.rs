@@ -7,7 +7,7 @@
 //! how far off are the depths. Times are of the processor, one thread, all on the same core; FCL gets the same meshes
 //! and poses and is asked for all contacts. Both take turns, round by round.
 //!
-//! Contacts of deformable bodies have rows of their own ([`soft`]).
+//! Contacts of deformable bodies have rows of their own (`soft`).
 
 mod fcl;
 mod pair;
