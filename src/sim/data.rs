@@ -250,12 +250,13 @@ impl SimData {
         self.assembly.largest()
     }
 
-    /// Pose of body `index` now; of a soft body, that of its carrier frame.
+    /// Pose of body `index` now; of a free soft body the mean one.
     #[must_use]
-    pub fn pose(&self, index: usize) -> &Pose {
+    pub fn pose(&self, index: usize) -> Pose {
         match &self.bodies[index] {
-            Body::Rigid(body) => body.pose(),
-            body => body.carrier().unwrap_or(&self.movers[self.hands() + index].pose),
+            Body::Rigid(body) => *body.pose(),
+            Body::Corotational(body) => body.mean_pose(),
+            body => *body.carrier().unwrap_or(&self.movers[self.hands() + index].pose),
         }
     }
 
@@ -324,7 +325,7 @@ impl SimData {
         self.view.tool = tools.next().unwrap_or_default();
         self.view.other_tool = tools.next();
         for index in 0..self.movers.len() - self.hands() {
-            let pose = *self.pose(index);
+            let pose = self.pose(index);
             self.view.show(pose);
         }
         self.path.clear();

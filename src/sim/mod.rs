@@ -16,7 +16,7 @@ mod step;
 pub mod thread;
 
 pub use body::beam::Beam;
-pub use body::corotational::{Corotational, CorotationalModel, Steps, WholeMotion};
+pub use body::corotational::{Corotational, CorotationalModel, Steps};
 pub use body::elastic::{Elastic, ElasticError, ElasticModel, Stepping};
 pub use body::surface::SoftSkin;
 pub use body::tissue::Tissue;

@@ -15,10 +15,8 @@
 //! given. A tool that is where its handle is (direct coupling, or nothing rendered) is a wall, and moves with its twist.
 //!
 //! Soft bodies. Their compliance is in the matrix of the snapshot, over all rows that act on them; a row's offset is the place it has
-//! without the forces of the rows that travel. A body that nothing holds travels as a rigid body as well, and its compliance is that of its
-//! deformation alone ([`super::body::corotational`]).
+//! without the forces of the rows that travel.
 
-use super::body::corotational::WholeMotion;
 use super::constraint::{Constraint, End, Span, sign};
 use super::data::SHORT_STEP_S;
 use super::source::contact::Contact;
@@ -186,11 +184,6 @@ fn scene_body(model: &SimModel, data: &SimData, side: usize) -> Option<SceneBody
         let acceleration = inverse_mass * tool.pull.unwrap_or_default();
         return Some(SceneBody { index: NO_BODY, inverse_mass, twist: tool.twist_tool, acceleration });
     };
-    if let Some(whole) = whole_motion(data, index) {
-        let acceleration = join(&model.gravity, &Vec3::zeros());
-        // The simulation takes the place of the tool and not its pushes.
-        return Some(SceneBody { index: NO_BODY, inverse_mass: whole.inverse_mass, twist: whole.twist, acceleration });
-    }
     let body = data.movers.get(side).filter(|body| body.yields())?;
     Some(SceneBody {
         index: index as u8,
@@ -198,10 +191,6 @@ fn scene_body(model: &SimModel, data: &SimData, side: usize) -> Option<SceneBody
         twist: body.twist,
         acceleration: (body.free - body.twist) * (2.0 / model.step_s()),
     })
-}
-
-fn whole_motion(data: &SimData, index: usize) -> Option<WholeMotion> {
-    data.bodies[index].corotational()?.whole_motion()
 }
 
 /// True when what is done to a tool or body can be felt by `hand` through it: it yields, and is not the hand's own tool.
@@ -327,8 +316,7 @@ fn span_row(
             End::Soft { body, anchor } => {
                 let point = data.bodies[*body].place(anchor, k);
                 row.drift += sign(side) * direction.dot(&data.bodies[*body].carrier_speed());
-                let whole = whole_motion(data, *body).map_or_else(Vec6::zeros, |whole| whole.row(&point, &direction));
-                (data.hands() + body, whole, point)
+                (data.hands() + body, Vec6::zeros(), point)
             }
         };
         if held_by(data, place) == Some(hand) {

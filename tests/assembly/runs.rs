@@ -67,11 +67,11 @@ fn contact_never_gives_energy() {
             twist = Vec3::from_fn(|_, _| 0.6 * random.uniform() - 0.3);
         }
         let before = drive.body().expect("it moves").ledger().kinetic_j();
-        let pose = *drive.data().pose(1);
+        let pose = drive.data().pose(1);
         let local = pose.rotation.inverse_transform_vector(&twist);
         drive.step(&push, &twist);
         let after = drive.body().expect("it moves").ledger().kinetic_j();
-        let moved = hapticd::math::displacement(&pose, drive.data().pose(1));
+        let moved = hapticd::math::displacement(&pose, &drive.data().pose(1));
         let (shift, turn) = hapticd::math::split(&moved);
         // Overlap pushed apart moves the body without speed; what a force does on that way is its own affair.
         let given = push.dot(&shift) + local.dot(&turn);

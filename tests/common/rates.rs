@@ -162,6 +162,6 @@ impl Rates {
 
     /// Place of a body.
     pub(crate) fn pose(&self, body: usize) -> Pose {
-        *self.sim.pose(body)
+        self.sim.pose(body)
     }
 }

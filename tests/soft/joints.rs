@@ -22,7 +22,7 @@ fn axis_x() -> Pose {
 }
 
 fn pose(scene: &Scene) -> Pose {
-    *scene.data.pose(1)
+    scene.data.pose(1)
 }
 
 #[test]

@@ -2,15 +2,16 @@
 //!
 //! Thread: simulation.
 //!
-//! A body that nothing holds has no equilibrium; its steps have inertia. Between two simulation steps the haptic tick moves it as
-//! a rigid body about its centre of mass and adds its deformation as a compliance: that of the step without the share of the
-//! rigid motion, `W − h² H_r M⁻¹ H_rᵀ`.
+//! A body that nothing holds has no equilibrium; its steps have inertia. The haptic tick gets the compliance of the step, `h H A⁻¹ Hᵀ`
+//! (Peterlik et al. 2011), which holds its inertia over a step too. To move it in the tick as a rigid body with the compliance of its
+//! deformation alone, `W − h² H_r M⁻¹ H_rᵀ`, was tried: the difference is not positive semi-definite where the body is deformed, and the tick's
+//! problem has no solution then.
 
 use super::surface::SoftSkin;
 use super::{Anchor, FemRows, Point, SoftRow, place_of};
-use crate::fem::{CorotationalBody, FemError, FemModel, FemSkin, Regime, RegimeSpec};
+use crate::fem::{CorotationalBody, FemError, FemModel, FemSkin, Regime, RegimeSpec, nearest_rotation};
 use crate::geometry::tet::TetMesh;
-use crate::math::{Mat3, Mat6, Pose, Twist, Vec3, Vec6, join};
+use crate::math::{Mat3, Pose, Rot, Vec3};
 use std::sync::Arc;
 
 /// How a corotational body steps.
@@ -70,27 +71,6 @@ impl CorotationalModel {
     }
 }
 
-/// Rigid motion of a free body as a whole, in world axes about its centre of mass.
-#[derive(Clone, Copy, Debug)]
-pub struct WholeMotion {
-    /// Centre of mass, in the world, m.
-    pub center: Vec3,
-    /// `M⁻¹` about it.
-    pub inverse_mass: Mat6,
-    /// Velocity of the centre and mean angular velocity.
-    pub twist: Twist,
-    /// Mass, kg.
-    pub mass_kg: f64,
-}
-
-impl WholeMotion {
-    /// Row of the point at `place` of the world along a direction, on the twist.
-    #[must_use]
-    pub fn row(&self, place: &Vec3, direction: &Vec3) -> Vec6 {
-        join(direction, &(place - self.center).cross(direction))
-    }
-}
-
 /// See the file's head.
 pub struct Corotational {
     model: Arc<CorotationalModel>,
@@ -102,6 +82,8 @@ pub struct Corotational {
     /// State before the step, to return to when it fails.
     safe: (Vec<f64>, Vec<f64>),
     energy_j: f64,
+    /// Mean rotation at the end of the last step: the first guess of the next.
+    turned: Rot,
 }
 
 impl Corotational {
@@ -121,6 +103,7 @@ impl Corotational {
             waited: 0,
             safe: (zeros.clone(), zeros),
             energy_j: 0.0,
+            turned: Rot::identity(),
             model,
         }
     }
@@ -178,24 +161,6 @@ impl Corotational {
         let _ = self.body.compliance(&self.rows.rows, &mut self.rows.work, out);
     }
 
-    /// Compliance of a free body without the share of its rigid motion.
-    pub(super) fn answer(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) -> bool {
-        let Some(whole) = self.whole_motion() else { return false };
-        let count = rows.len();
-        let on = |row: &SoftRow<'_>| whole.row(&self.start_place(row.anchor, row.row), &row.direction);
-        let rigid: Vec<Vec6> = rows.iter().map(on).collect();
-        let square = self.step_s * self.step_s;
-        for (i, row) in rigid.iter().enumerate() {
-            let yielding = whole.inverse_mass * row * square;
-            for (j, other) in rigid.iter().enumerate() {
-                out[i * count + j] -= yielding.dot(other);
-            }
-            // Round-off must not leave a negative compliance.
-            out[i * count + i] = out[i * count + i].max(0.0);
-        }
-        true
-    }
-
     pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64]) -> f64 {
         self.rows.collect(&self.model.fem, &self.pose, rows);
         let force = self.rows.transposed(&self.model.fem, forces);
@@ -228,6 +193,7 @@ impl Corotational {
             let _ = self.body.set_state(&self.safe.0, &self.safe.1);
         }
         self.energy_j = self.body.elastic_energy() + self.body.kinetic_energy();
+        self.turned = self.pose.rotation.inverse() * self.mean_pose().rotation;
         finished && sound
     }
 
@@ -283,29 +249,27 @@ impl Corotational {
         }
     }
 
-    /// Rigid motion of the body as a whole; none for a held body.
+    /// Pose that carries the body at rest to where it is on the mean: centre of mass to centre of mass, with the rotation nearest to its
+    /// deformation. The carrier frame for a held body.
     #[must_use]
-    pub fn whole_motion(&self) -> Option<WholeMotion> {
+    pub fn mean_pose(&self) -> Pose {
         if !self.model.is_free {
-            return None;
+            return self.pose;
         }
-        let (mut mass_kg, mut first, mut linear) = (0.0, Vec3::zeros(), Vec3::zeros());
-        self.each_node(|mass, place, velocity| {
+        let fem = &self.model.fem;
+        let (mut mass_kg, mut rest, mut now) = (0.0, Vec3::zeros(), Vec3::zeros());
+        for (node, mass) in (0..).zip(&self.model.masses) {
             mass_kg += mass;
-            first += place * mass;
-            linear += velocity * mass;
-        });
-        let center = first / mass_kg;
-        let (mut inertia, mut angular) = (Mat3::zeros(), Vec3::zeros());
-        self.each_node(|mass, place, velocity| {
-            let arm = place - center;
-            inertia += (Mat3::identity() * arm.norm_squared() - arm * arm.transpose()) * mass;
-            angular += arm.cross(&velocity) * mass;
-        });
-        let inverse = inertia.try_inverse()?;
-        let mut inverse_mass = Mat6::zeros();
-        inverse_mass.fixed_view_mut::<3, 3>(0, 0).copy_from(&(Mat3::identity() / mass_kg));
-        inverse_mass.fixed_view_mut::<3, 3>(3, 3).copy_from(&inverse);
-        Some(WholeMotion { center, inverse_mass, twist: join(&(linear / mass_kg), &(inverse * angular)), mass_kg })
+            rest += fem.rest()[node as usize] * *mass;
+            now += (fem.rest()[node as usize] + self.node_shift(node)) * *mass;
+        }
+        let (rest, now) = (rest / mass_kg, now / mass_kg);
+        let mut deformation = Mat3::zeros();
+        for (node, mass) in (0..).zip(&self.model.masses) {
+            let arm = fem.rest()[node as usize] - rest;
+            deformation += (arm + rest + self.node_shift(node) - now) * arm.transpose() * *mass;
+        }
+        let rotation = nearest_rotation(&deformation, &self.turned);
+        self.pose * Pose::from_parts((now - rotation * rest).into(), rotation)
     }
 }

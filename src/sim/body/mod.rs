@@ -225,11 +225,7 @@ impl Body {
     /// Changes the compliance of rows over the step, m/N, into the one that the haptic tick uses between two steps; false, and nothing
     /// changed, where they are the same.
     pub(super) fn answer(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) -> bool {
-        match self {
-            Self::Elastic(body) => body.answer(rows, out),
-            Self::Corotational(body) => body.answer(rows, out),
-            Self::Fixed | Self::Rigid(_) | Self::Tissue(_) | Self::Beam(_) => false,
-        }
+        if let Self::Elastic(body) = self { body.answer(rows, out) } else { false }
     }
 
     /// Takes the forces of the step on rows. Gives the largest change of place since the last call in the step, m, for bodies
