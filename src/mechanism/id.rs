@@ -23,13 +23,6 @@ pub enum BlockId {
     Tip(u32),
     /// Point of a channel at which tissue holds the shaft of a needle.
     Knot(u64),
-    /// Contact of two tissues.
-    Organs {
-        /// The tissue whose node touches, then the tissue it touches.
-        bodies: [u16; 2],
-        /// The node.
-        node: u32,
-    },
     /// Penetration that the haptic thread detected by itself.
     Intruder {
         /// Body of the scene.
@@ -49,7 +42,7 @@ mod tests {
     use std::collections::{BTreeSet, HashSet};
 
     /// One name of each kind with the same numbers in it.
-    fn all(n: u16, of_tool: bool) -> [BlockId; 9] {
+    fn all(n: u16, of_tool: bool) -> [BlockId; 8] {
         let (bodies, wide) = ([n, n], u64::from(n));
         let node = u32::from(n);
         [
@@ -59,7 +52,6 @@ mod tests {
             BlockId::Surface(n),
             BlockId::Tip(node),
             BlockId::Knot(wide),
-            BlockId::Organs { bodies, node },
             BlockId::Intruder { body: n, of_tool, node },
             BlockId::Custom(wide),
         ]
@@ -86,7 +78,6 @@ mod tests {
             for other in 0..3 {
                 for node in 0..3 {
                     assert!(names.insert(BlockId::Soft { bodies: [body, other], key: node }));
-                    assert!(names.insert(BlockId::Organs { bodies: [body, other], node: node as u32 }));
                     assert!(names.insert(BlockId::Intruder {
                         body,
                         of_tool: other == 1,

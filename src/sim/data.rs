@@ -96,8 +96,6 @@ pub struct SimData {
     pub(super) materials: Vec<(f64, f64)>,
     /// Sequence of the material order taken last.
     materials_taken: u64,
-    /// Computing time of a step over its length, for bodies that choose how they step by it.
-    pub(super) load: f64,
     pub(super) service: Service,
     pub(super) request: Request,
     /// The tools as they were last seen.
@@ -180,7 +178,6 @@ impl SimData {
             materials: model.materials.iter().map(|material| (material.friction, material.restitution)).collect(),
             materials_taken: 0,
             seen: model.tools.iter().map(|tool| ToolSample::at_rest(tool.start)).collect(),
-            load: 0.0,
             service,
             request: Request::new(),
             steps: vec![None; movers.len()],
@@ -229,14 +226,6 @@ impl SimData {
     /// Friction and restitution between two materials: the geometric mean of the one, the larger of the other.
     pub(super) fn pair(&self, a: usize, b: usize) -> (f64, f64) {
         pair(&self.materials, a, b)
-    }
-
-    /// Tells bodies that step as the computing time allows what share of a step the last steps took. A number that is not finite changes
-    /// nothing.
-    pub fn set_load(&mut self, load: f64) {
-        if load.is_finite() {
-            self.load = load;
-        }
     }
 
     /// Number of tools.

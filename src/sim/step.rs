@@ -146,7 +146,7 @@ fn free(data: &mut SimData, step_s: f64) -> bool {
     let mut prepared = true;
     for (index, body) in data.bodies.iter_mut().enumerate() {
         if let Body::Corotational(body) = body {
-            body.choose_regime(step_s, data.load);
+            body.choose_regime(step_s);
         }
         if body.is_soft() {
             prepared &= body.prepare(step_s);

@@ -21,7 +21,7 @@ pub enum Steps {
     Implicit,
     /// Always from equilibrium to equilibrium.
     QuasiStatic,
-    /// As the two rules of Theetten et al. 2007 decide, with hysteresis.
+    /// As the rule of coarse steps of Theetten et al. 2007 decides, with hysteresis.
     Auto(RegimeSpec),
 }
 
@@ -136,12 +136,13 @@ impl Corotational {
         &self.pose
     }
 
-    /// Chooses the regime by the two rules; `load` is the computing time of a step over its length.
-    pub(in crate::sim) fn choose_regime(&mut self, step_s: f64, load: f64) {
+    /// Chooses the regime by the length of the step against the slowest vibration. The rule of computing time is not applied: a step that
+    /// depends on the clock could not be run again to the bit.
+    pub(in crate::sim) fn choose_regime(&mut self, step_s: f64) {
         if let Steps::Auto(spec) = self.model.steps {
             let held = !self.model.is_free;
             let coarseness = if self.model.period_s > 0.0 { step_s / self.model.period_s } else { 0.0 };
-            let next = spec.next(self.body.regime(), &mut self.waited, held, load, coarseness);
+            let next = spec.next(self.body.regime(), &mut self.waited, held, 0.0, coarseness);
             self.body.set_regime(next);
         }
     }
