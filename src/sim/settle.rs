@@ -5,7 +5,7 @@
 //! Why settle. Stage 6 puts the law on the midpoint. A midpoint at rest means `v_{k+1} = −v_k`, so by itself it would
 //! reflect what it should stop; and a body that turns on an edge would carry an error of its velocity, alternating in
 //! sign, along for ever. So the impulses of the step are found again with the law on `v_{k+1}` and rows at the end of the
-//! step (Lee et al. 2021 eq. 2, Song et al. eq. 28 with its restitution). They are total impulses: settling may take back what the
+//! step (Yoon et al. eq. 2, seed 000 eq. 28 with its restitution). They are total impulses: settling may take back what the
 //! midpoint gave. Settling is skipped when velocities obey the law already, which includes every contact that goes on slipping.
 //!
 //! Soft ends. A soft body has no midpoint to be corrected: its end moves with the displacement of the step over its length, and an impulse
@@ -20,7 +20,7 @@
 //! `v² = v_k² − 2 a d` with the free acceleration `a` over the gap `d`; the body is put on the surface at the end of the
 //! step with `e v`. Its energy is then right to round-off, whatever the step; its time is late by less than a step.
 //!
-//! Overlap. Song et al. correct it by adding `d/T` to the velocity, which pays with kinetic energy that was not there.
+//! Overlap. Seed 000 corrects it by adding `d/T` to the velocity, which pays with kinetic energy that was not there.
 //! [`push_apart`] moves positions of rigid bodies, and what that lifts is paid for with the speed of the bodies that were moved. What they
 //! cannot pay is reported: it is nothing unless surfaces are curved or a scene begins with an overlap.
 

@@ -12,7 +12,7 @@
 //!  8. settle: velocities obey the laws too (impact, restitution); overlaps of rigid shapes are closed ([`super::settle`])
 //!  9. publish: a snapshot for each hand's haptic thread, a view for the screen ([`super::publish`])
 //!
-//! Contact law: on the midpoint of rigid bodies, `d + T v̂_n ≥ 0` with friction against `v̂_t` (Lee et al. 2021 eq. 7), on rows that give
+//! Contact law: on the midpoint of rigid bodies, `d + T v̂_n ≥ 0` with friction against `v̂_t` (Yoon et al. eq. 7), on rows that give
 //! the displacement of the step ([`super::source::contact`]): positions do not overlap and contact never creates energy. Soft bodies add
 //! their displacement over the step to the same rows.
 //!

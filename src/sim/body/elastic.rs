@@ -4,7 +4,7 @@
 //!
 //! Two ways to step. **Static**: the place of rest, `x = G f`, found for the deformed nodes again until contacts and displacements
 //! agree. Correct where the slowest vibration is shorter than a step, as with a stiff connector under a hand: its ringing is over before the
-//! next step, and passive midpoint steps that long would ring for ever. **Passive**: Song et al. eqs 2–4 and 28, whole or reduced, with
+//! next step, and passive midpoint steps that long would ring for ever. **Passive**: seed 000 eqs 2–4 and 28, whole or reduced, with
 //! the law on the velocity at the end of the step, for steps that resolve the ringing.
 //!
 //! Either way the haptic tick gets `G` and the place of each node without force ([`super::super::publish`]): the body's answer at rest,

@@ -220,7 +220,7 @@ impl Touching {
         self.place.refit(&self.skin.surface, &self.now, &self.before, around.model.margin_m);
     }
 
-    /// Nodes within reach of a rigid shape, nearest first if there is not room for all (Song et al. 2021 §IV-A). A held linear body hardly
+    /// Nodes within reach of a rigid shape, nearest first if there is not room for all (seed 000 §IV-A). A held linear body hardly
     /// turns and is detected again in every pass of a step: each node by itself needs neither its faces nor its way.
     fn nodes_at(&self, rigid: &RigidPlace<'_>, reach_m: f64, out: &mut Vec<SoftContact>) {
         let around = rigid.shape.bounding_sphere();
