@@ -6,7 +6,7 @@ use super::build::Check;
 use super::read_joint::WORLD;
 use super::spec::Weight;
 use crate::math::{Pose, Rot, Vec3, steady_tangents};
-use crate::sim::JointModel;
+use crate::sim::{BodyId, JointModel};
 
 impl Check<'_> {
     /// The joints of the scene; problems where one cannot be.
@@ -40,7 +40,7 @@ impl Check<'_> {
             joints.push(JointModel {
                 name: joint.name.clone(),
                 kind: joint.kind,
-                bodies: joint.bodies,
+                bodies: joint.bodies.map(|body| body.map(BodyId)),
                 frame: Pose::from_parts(joint.anchor.into(), joint.axis.map_or_else(Rot::identity, towards)),
                 compliance: joint.compliance_m_per_n,
             });

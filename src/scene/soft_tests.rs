@@ -6,7 +6,7 @@ use crate::geometry::mesh::{LengthUnit, write_stl};
 use crate::geometry::tet::{BlockSpec, write_vtu};
 use crate::scene::make::make;
 use crate::scene::{Built, SceneSpec, build, open_device, parse};
-use crate::sim::JointKind;
+use crate::sim::{BodyId, JointKind};
 use std::path::{Path, PathBuf};
 
 /// A scene with these bodies and a ball far above them.
@@ -494,7 +494,7 @@ fn joints_are_read_and_each_kind_of_mistake_is_located() {
     let spec = spec(&text, Path::new("x"));
     let built = super::tests::built(&text, Path::new("x")).expect("a lid on a pin");
     let model = &built.sim.joints[0];
-    assert_eq!((model.kind, model.bodies), (JointKind::Hinge, [Some(0), None]));
+    assert_eq!((model.kind, model.bodies), (JointKind::Hinge, [Some(BodyId(0)), None]));
     assert!((model.frame.rotation * Vec3::z() - Vec3::y()).norm() < 1e-12);
     let joint = &spec.joints[0];
     assert_eq!((joint.kind, joint.bodies, joint.axis), (JointKind::Hinge, [Some(0), None], Some(Vec3::y())));

@@ -9,6 +9,7 @@
 use super::body::rigid::Mover;
 use super::body::{Body, SoftRow};
 use super::constraint::{Constraint, sign};
+use super::ids::{BodyId, MoverId, PerMover};
 use crate::math::{Mat6, Vec6};
 use crate::mechanism::newton::{Workspace, solve_robustly};
 use crate::mechanism::solver::{Outcome, Settings};
@@ -53,7 +54,7 @@ struct Member {
 
 impl Assembly {
     /// Puts constraints in the order of their islands and numbers their rows.
-    pub(super) fn arrange(&mut self, hands: usize, movers: &[Mover], bodies: usize) {
+    pub(super) fn arrange(&mut self, movers: &PerMover<Mover>, bodies: usize) {
         let mut root: Vec<usize> = (0..bodies).collect();
         fn find(root: &mut [usize], mut at: usize) -> usize {
             while root[at] != at {
@@ -62,7 +63,7 @@ impl Assembly {
             }
             at
         }
-        let ends = |constraint: &Constraint| constraint.yielding(hands, movers);
+        let ends = |constraint: &Constraint| constraint.yielding(movers).map(|body| body.map(|body| body.0));
         for constraint in &self.constraints {
             if let [Some(a), Some(b)] = ends(constraint) {
                 let (a, b) = (find(&mut root, a), find(&mut root, b));
@@ -128,7 +129,7 @@ impl Assembly {
     }
 
     /// Rows of an island that act on a soft body.
-    fn members(constraints: &[Constraint], island: &Island, body: usize, out: &mut Vec<Member>) {
+    fn members(constraints: &[Constraint], island: &Island, body: BodyId, out: &mut Vec<Member>) {
         out.clear();
         for index in island.constraints.clone() {
             let constraint = &constraints[index];
@@ -155,11 +156,12 @@ impl Assembly {
         constraints: &[Constraint],
         islands: &[Island],
         bodies: &mut [Body],
-        mut each: impl FnMut(usize, &mut Body, &Island, &[SoftRow<'_>], &[usize]),
+        mut each: impl FnMut(BodyId, &mut Body, &Island, &[SoftRow<'_>], &[usize]),
     ) {
         let (mut members, mut numbers) = (Vec::new(), Vec::new());
         for island in islands {
             for (index, body) in bodies.iter_mut().enumerate().filter(|(_, body)| body.is_soft()) {
+                let index = BodyId(index);
                 Self::members(constraints, island, index, &mut members);
                 if members.is_empty() {
                     continue;
@@ -204,7 +206,7 @@ impl Assembly {
     }
 
     /// `W` and the free violation for the rows as they are.
-    pub(super) fn fill(&mut self, movers: &[Mover], bodies: &[Body], step_s: f64) {
+    pub(super) fn fill(&mut self, movers: &PerMover<Mover>, bodies: &[Body], step_s: f64) {
         self.compliance.clear();
         self.compliance.extend_from_slice(&self.soft);
         for island in &self.islands {
@@ -265,7 +267,7 @@ impl Assembly {
             forces.clear();
             forces.extend(numbers.iter().map(|row| lambda[island.rows.start + row]));
             farthest = farthest.max(body.apply(rows, forces, last));
-            met[index] = true;
+            met[index.0] = true;
         });
         for (body, _) in bodies.iter_mut().zip(&met).filter(|(_, met)| !**met) {
             farthest = farthest.max(body.apply(&[], &[], last));
@@ -335,7 +337,7 @@ pub(super) fn add_rigid(
     stride: usize,
     first: usize,
     constraints: &[Constraint],
-    movers: &[Mover],
+    movers: &PerMover<Mover>,
     scale: f64,
     of: impl Fn(&Mover) -> Mat6,
 ) {
@@ -366,7 +368,7 @@ pub(super) fn add_rigid(
 }
 
 /// Sum of constraint wrenches on a mover.
-pub(super) fn wrench_on(mover: usize, constraints: &[Constraint], forces: &[f64]) -> Vec6 {
+pub(super) fn wrench_on(mover: MoverId, constraints: &[Constraint], forces: &[f64]) -> Vec6 {
     let mut wrench = Vec6::zeros();
     for constraint in constraints {
         for side in 0..2 {

@@ -7,6 +7,7 @@
 
 use super::body::rigid::Mover;
 use super::body::{Anchor, Body};
+use super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::source::contact::Contact;
 use crate::math::{Twist, Vec3, Vec6, join};
 use crate::mechanism::{BlockId, Law, Meaning};
@@ -15,13 +16,13 @@ use crate::mechanism::{BlockId, Law, Meaning};
 #[derive(Clone, Debug)]
 pub(super) enum End {
     /// A point of the world, and the body that it belongs to, if any.
-    Still { body: Option<usize>, point: Vec3 },
+    Still { body: Option<BodyId>, point: Vec3 },
     /// A point of a tool, which the simulation does not move: its place at the start and at the end of the step.
-    Tool { hand: usize, point_tool: Vec3, start: Vec3, end: Vec3 },
+    Tool { hand: HandId, point_tool: Vec3, start: Vec3, end: Vec3 },
     /// A point of a rigid body, and the row on its twist.
-    Rigid { mover: usize, point_body: Vec3, rows: [Vec6; 3] },
+    Rigid { mover: MoverId, point_body: Vec3, rows: [Vec6; 3] },
     /// An anchor of a soft body.
-    Soft { body: usize, anchor: Anchor },
+    Soft { body: BodyId, anchor: Anchor },
 }
 
 /// A constraint between two ends of any kind.
@@ -57,10 +58,10 @@ pub(super) fn sign(side: usize) -> f64 {
 }
 
 impl End {
-    /// The body that yields here, by its place among the bodies.
-    fn yielding(&self, hands: usize, movers: &[Mover]) -> Option<usize> {
+    /// The body that yields here.
+    fn yielding(&self, movers: &PerMover<Mover>) -> Option<BodyId> {
         match self {
-            Self::Rigid { mover, .. } => movers[*mover].yields().then(|| mover - hands),
+            Self::Rigid { mover, .. } => mover.body().filter(|_| movers[*mover].yields()),
             Self::Soft { body, .. } => Some(*body),
             Self::Still { .. } | Self::Tool { .. } => None,
         }
@@ -74,7 +75,7 @@ impl Span {
     }
 
     /// Makes the rows of its rigid ends.
-    fn place(&mut self, movers: &[Mover]) {
+    fn place(&mut self, movers: &PerMover<Mover>) {
         let (directions, turns) = (self.directions, self.turns.is_some());
         for (side, end) in self.ends.iter_mut().enumerate() {
             let End::Rigid { mover, point_body, rows } = end else { continue };
@@ -92,7 +93,13 @@ impl Span {
 
     /// Place along row `row`, from A to B: at the start of the step, or without constraint forces at its end but for rigid bodies, which
     /// stay where they are. `soft` picks the place of an anchor.
-    fn along(&self, row: usize, movers: &[Mover], at_end: bool, soft: impl Fn(usize, &Anchor, usize) -> Vec3) -> f64 {
+    fn along(
+        &self,
+        row: usize,
+        movers: &PerMover<Mover>,
+        at_end: bool,
+        soft: impl Fn(BodyId, &Anchor, usize) -> Vec3,
+    ) -> f64 {
         let place = |end: &End| match end {
             End::Still { point, .. } => *point,
             End::Tool { start, end, .. } => {
@@ -112,7 +119,7 @@ impl Span {
     }
 
     /// Share of the soft ends in the place of row `row`; `soft` picks the place of an anchor.
-    pub(super) fn soft_along(&self, row: usize, soft: &impl Fn(usize, &Anchor, usize) -> Vec3) -> f64 {
+    pub(super) fn soft_along(&self, row: usize, soft: &impl Fn(BodyId, &Anchor, usize) -> Vec3) -> f64 {
         let share = |(side, end): (usize, &End)| match end {
             End::Soft { body, anchor } => sign(side) * self.directions[row].dot(&soft(*body, anchor, row)),
             _ => 0.0,
@@ -121,7 +128,7 @@ impl Span {
     }
 
     /// Violation of row `row` now.
-    pub(super) fn violation(&self, row: usize, movers: &[Mover], bodies: &[Body]) -> f64 {
+    pub(super) fn violation(&self, row: usize, movers: &PerMover<Mover>, bodies: &[Body]) -> f64 {
         match self.turns {
             Some(angles) => angles[row],
             None => self.along(row, movers, true, |body, anchor, row| bodies[body].place(anchor, row)),
@@ -165,7 +172,7 @@ impl Constraint {
     }
 
     /// Rows on the twist of the rigid body on a side, and which mover that is.
-    pub(super) fn rigid_rows(&self, side: usize) -> Option<(usize, &[Vec6; 3])> {
+    pub(super) fn rigid_rows(&self, side: usize) -> Option<(MoverId, &[Vec6; 3])> {
         match &self.kind {
             Kind::Contact(contact) => Some((contact.movers[side], &contact.rows[side])),
             Kind::Span(span) => match &span.ends[side] {
@@ -176,7 +183,7 @@ impl Constraint {
     }
 
     /// Anchor on the soft body on a side, and which body that is.
-    pub(super) fn soft_end(&self, side: usize) -> Option<(usize, &Anchor)> {
+    pub(super) fn soft_end(&self, side: usize) -> Option<(BodyId, &Anchor)> {
         match self.span().map(|span| &span.ends[side]) {
             Some(End::Soft { body, anchor }) => Some((*body, anchor)),
             _ => None,
@@ -188,16 +195,16 @@ impl Constraint {
         (0..2).any(|side| self.soft_end(side).is_some())
     }
 
-    /// The bodies that yield at its ends, by their places among the bodies.
-    pub(super) fn yielding(&self, hands: usize, movers: &[Mover]) -> [Option<usize>; 2] {
+    /// The bodies that yield at its ends.
+    pub(super) fn yielding(&self, movers: &PerMover<Mover>) -> [Option<BodyId>; 2] {
         match &self.kind {
-            Kind::Contact(contact) => contact.movers.map(|m| movers[m].yields().then(|| m - hands)),
-            Kind::Span(span) => [0, 1].map(|side: usize| span.ends[side].yielding(hands, movers)),
+            Kind::Contact(contact) => contact.movers.map(|m| m.body().filter(|_| movers[m].yields())),
+            Kind::Span(span) => [0, 1].map(|side: usize| span.ends[side].yielding(movers)),
         }
     }
 
     /// Makes the rows of its rigid ends for the movers as they are bent.
-    pub(super) fn place(&mut self, movers: &[Mover]) {
+    pub(super) fn place(&mut self, movers: &PerMover<Mover>) {
         match &mut self.kind {
             Kind::Contact(contact) => contact.place(movers),
             Kind::Span(span) => span.place(movers),
@@ -205,12 +212,12 @@ impl Constraint {
     }
 
     /// Rate of row `row` under the twists of rigid bodies that `of` picks.
-    pub(super) fn rate(&self, row: usize, movers: &[Mover], of: impl Fn(&Mover) -> Twist) -> f64 {
+    pub(super) fn rate(&self, row: usize, movers: &PerMover<Mover>, of: impl Fn(&Mover) -> Twist) -> f64 {
         (0..2).filter_map(|side| self.rigid_rows(side)).map(|(m, rows)| rows[row].dot(&of(&movers[m]))).sum()
     }
 
     /// Free violation of row `row` at the end of a step of `step_s`. `lambda` is the force of the row in the last step.
-    pub(super) fn free(&self, row: usize, movers: &[Mover], bodies: &[Body], step_s: f64, lambda: f64) -> f64 {
+    pub(super) fn free(&self, row: usize, movers: &PerMover<Mover>, bodies: &[Body], step_s: f64, lambda: f64) -> f64 {
         let moved = step_s * self.rate(row, movers, |mover| mover.free + mover.creep);
         let span = match &self.kind {
             Kind::Contact(contact) => {
@@ -231,11 +238,12 @@ impl Constraint {
     }
 
     /// The two bodies of the scene that it touches, and where, in the world; none where one of them is a tool or the world.
-    pub(super) fn touching(&self, hands: usize, movers: &[Mover], bodies: &[Body]) -> Option<([usize; 2], Vec3)> {
+    pub(super) fn touching(&self, movers: &PerMover<Mover>, bodies: &[Body]) -> Option<([BodyId; 2], Vec3)> {
         let span = match &self.kind {
             Kind::Contact(contact) => {
                 let point = contact.candidate.point_a_world(&movers[contact.movers[0]].pose);
-                return Some((contact.movers.map(|mover| mover - hands), point));
+                let [a, b] = contact.movers.map(MoverId::body);
+                return Some(([a?, b?], point));
             }
             Kind::Span(span) => span,
         };
@@ -244,7 +252,7 @@ impl Constraint {
             End::Tool { .. } => None,
             End::Rigid { mover, point_body, .. } => {
                 let pose = &movers[*mover].pose;
-                Some((mover - hands, pose.rotation * point_body + pose.translation.vector))
+                Some((mover.body()?, pose.rotation * point_body + pose.translation.vector))
             }
             End::Soft { body, anchor } => Some((*body, bodies[*body].place(anchor, 0))),
         };

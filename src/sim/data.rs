@@ -9,12 +9,13 @@ use super::body::elastic::Elastic;
 use super::body::rigid::Mover;
 use super::body::tissue::Tissue;
 use super::body::{Anchor, Body};
+use super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::source::contact::Contact;
 use super::source::joint::Joint;
 use super::source::needle::NeedleSource;
 use super::source::soft::SoftContacts;
 use super::step::FORESEEN_S;
-use super::{MaterialOrder, Motion, NeedleError, SimModel};
+use super::{BodyModel, MaterialOrder, Motion, NeedleError, SimModel};
 use crate::collision::{Collider, CollisionModel, ModelError, Request, Service, Watch};
 use crate::geometry::{Feature, Shape};
 use crate::math::{Pose, Twist, Vec3, Wrench};
@@ -36,8 +37,8 @@ pub(super) const SHORT_STEP_S: f64 = 2e-3;
 pub struct ContactForce {
     /// Names the contact from step to step.
     pub id: BlockId,
-    /// The bodies, by index in the model. The force acts on the first.
-    pub bodies: [usize; 2],
+    /// The bodies. The force acts on the first.
+    pub bodies: [BodyId; 2],
     /// Where, in the world.
     pub point: Vec3,
     /// Unit normal in the world, towards the first body.
@@ -101,13 +102,13 @@ pub struct SimData {
     /// The tools as they were last seen.
     pub(super) seen: Vec<ToolSample>,
     // 1 place, 2 free
-    /// The tools, then the bodies: body `i` of the model is mover `hands() + i`.
-    pub(super) movers: Vec<Mover>,
+    pub(super) movers: PerMover<Mover>,
+    /// Of every body of the model that is rigid.
     pub(super) steps: Vec<Option<RigidStep>>,
     /// Wrench on each body during the coming step, besides gravity and contact.
     pub(super) external: Vec<Wrench>,
     /// Features of each mover's shape, in the frame of the body.
-    pub(super) features: Vec<Vec<Feature>>,
+    pub(super) features: PerMover<Vec<Feature>>,
     // 3 collide
     /// Between rigid bodies of the scene.
     pub(super) contacts: Vec<Contact>,
@@ -151,9 +152,11 @@ impl SimData {
     }
 
     fn with_service(model: &SimModel, service: Service) -> Result<Self, SimError> {
-        let mut movers: Vec<Mover> = model.tools.iter().map(|tool| Mover::tool(tool, tool.start)).collect();
-        movers
-            .extend(model.bodies.iter().map(|body| Mover::fixed(body.shape.clone(), body.pose_body_shape, body.start)));
+        let fixed = |body: &BodyModel| Mover::fixed(body.shape.clone(), body.pose_body_shape, body.start);
+        let movers = PerMover {
+            tools: model.tools.iter().map(|tool| Mover::tool(tool, tool.start)).collect(),
+            bodies: model.bodies.iter().map(fixed).collect(),
+        };
         let mut bodies = Vec::with_capacity(model.bodies.len() + 1);
         for body in &model.bodies {
             bodies.push(make_body(model, body)?);
@@ -161,14 +164,14 @@ impl SimData {
         let soft_contacts = SoftContacts::new(&bodies);
         let needle = match (&model.needle, model.tools.first()) {
             (Some(needle), Some(tool)) => {
-                let beam = Beam::new(needle.beam, 0, needle.pose_tool_hub, &tool.start).map_err(NeedleError::from)?;
+                let beam =
+                    Beam::new(needle.beam, HandId(0), needle.pose_tool_hub, &tool.start).map_err(NeedleError::from)?;
                 bodies.push(Body::Beam(Box::new(beam)));
-                Some(NeedleSource::new(needle.clone(), bodies.len() - 1))
+                Some(NeedleSource::new(needle.clone(), BodyId(bodies.len() - 1)))
             }
             _ => None,
         };
-        let hands = model.tools.len();
-        let joint = |joint| Joint::new(joint, hands, |body| model.bodies[body].start);
+        let joint = |joint| Joint::new(joint, |body| model.bodies[body.0].start);
         let mut data = Self {
             stamp: Stamp::default(),
             view: SceneView::empty(),
@@ -180,7 +183,7 @@ impl SimData {
             seen: model.tools.iter().map(|tool| ToolSample::at_rest(tool.start)).collect(),
             service,
             request: Request::new(),
-            steps: vec![None; movers.len()],
+            steps: vec![None; movers.bodies.len()],
             external: vec![Wrench::zeros(); bodies.len()],
             features: features(model),
             movers,
@@ -228,6 +231,11 @@ impl SimData {
         pair(&self.materials, a, b)
     }
 
+    /// A value for every tool and every body, soft ones and beams as well.
+    pub(super) fn for_each_mover<T: Clone>(&self, value: T) -> PerMover<T> {
+        PerMover { tools: vec![value.clone(); self.hands()], bodies: vec![value; self.bodies.len()] }
+    }
+
     /// Number of tools.
     pub(super) fn hands(&self) -> usize {
         self.seen.len()
@@ -239,13 +247,13 @@ impl SimData {
         self.assembly.largest()
     }
 
-    /// Pose of body `index` now; of a free soft body the mean one.
+    /// Pose of a body now; of a free soft body the mean one.
     #[must_use]
-    pub fn pose(&self, index: usize) -> Pose {
-        match &self.bodies[index] {
+    pub fn pose(&self, body: BodyId) -> Pose {
+        match &self.bodies[body] {
             Body::Rigid(body) => *body.pose(),
             Body::Corotational(body) => body.mean_pose(),
-            body => *body.carrier().unwrap_or(&self.movers[self.hands() + index].pose),
+            other => *other.carrier().unwrap_or(&self.movers.bodies[body.0].pose),
         }
     }
 
@@ -261,7 +269,7 @@ impl SimData {
         self.soft_speeds.extend(ends.iter().zip(starts).map(|(end, start)| (end - start) / step_s));
     }
 
-    fn soft_shares(&self, place: impl Fn(usize, &Anchor, usize) -> Vec3) -> Vec<f64> {
+    fn soft_shares(&self, place: impl Fn(BodyId, &Anchor, usize) -> Vec3) -> Vec<f64> {
         let mut shares = Vec::with_capacity(self.assembly.lambda.len());
         for constraint in &self.assembly.constraints {
             let meets_rigid = constraint.is_soft() && (0..2).any(|side| constraint.rigid_rows(side).is_some());
@@ -273,11 +281,11 @@ impl SimData {
         shares
     }
 
-    /// Pushes body `index` during the next step, and that step alone, with `wrench` (force in the world, torque about the
+    /// Pushes a body during the next step, and that step alone, with `wrench` (force in the world, torque about the
     /// centre of mass in the body's frame) besides gravity and contact; adds to what was applied before. Fixed bodies do
     /// not mind.
-    pub fn apply(&mut self, index: usize, wrench: &Wrench) {
-        self.external[index] += wrench;
+    pub fn apply(&mut self, body: BodyId, wrench: &Wrench) {
+        self.external[body.0] += wrench;
     }
 
     /// Kinetic and potential energy of all bodies, J.
@@ -301,8 +309,8 @@ impl SimData {
 
     /// True when bodies are not where contacts were last looked for.
     pub(super) fn moved_since_look(&self) -> bool {
-        let moved =
-            self.movers.iter().zip(&self.request.poses).skip(self.hands()).any(|(mover, seen)| mover.pose != *seen);
+        let seen = &self.request.poses[self.hands()..];
+        let moved = self.movers.bodies.iter().zip(seen).any(|(mover, seen)| mover.pose != *seen);
         moved || self.request.stamp.sequence == 0
     }
 
@@ -313,8 +321,8 @@ impl SimData {
         let mut tools = self.seen.iter().map(|tool| tool.pose_world_tool);
         self.view.tool = tools.next().unwrap_or_default();
         self.view.other_tool = tools.next();
-        for index in 0..self.movers.len() - self.hands() {
-            let pose = self.pose(index);
+        for index in 0..self.movers.bodies.len() {
+            let pose = self.pose(BodyId(index));
             self.view.show(pose);
         }
         self.path.clear();
@@ -326,7 +334,7 @@ impl SimData {
 }
 
 /// A body at its start, at rest.
-fn make_body(model: &SimModel, body: &super::BodyModel) -> Result<Body, SimError> {
+fn make_body(model: &SimModel, body: &BodyModel) -> Result<Body, SimError> {
     Ok(match &body.motion {
         Motion::Fixed => Body::Fixed,
         Motion::Rigid(inertia) => {
@@ -348,11 +356,13 @@ pub(super) fn pair(materials: &[(f64, f64)], a: usize, b: usize) -> (f64, f64) {
 }
 
 /// Features of the tools and of every body, each in the frame of its body.
-fn features(model: &SimModel) -> Vec<Vec<Feature>> {
+fn features(model: &SimModel) -> PerMover<Vec<Feature>> {
     let of =
         |shape: &Shape, pose: &Pose| shape.all_features().iter().map(|feature| feature.transformed(pose)).collect();
-    let tools = model.tools.iter().map(|tool| of(&tool.shape, &tool.pose_tool_shape));
-    tools.chain(model.bodies.iter().map(|body| of(&body.shape, &body.pose_body_shape))).collect()
+    PerMover {
+        tools: model.tools.iter().map(|tool| of(&tool.shape, &tool.pose_tool_shape)).collect(),
+        bodies: model.bodies.iter().map(|body| of(&body.shape, &body.pose_body_shape)).collect(),
+    }
 }
 
 fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
@@ -367,14 +377,14 @@ fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
     };
     let colliders: Vec<Collider> = tools.chain(bodies).enumerate().map(collider).collect();
     let motion = |mover: u16| {
-        let body = usize::from(mover).checked_sub(hands).and_then(|index| model.bodies.get(index));
-        body.map(|body| &body.motion)
+        let body = MoverId::of_slot(usize::from(mover), hands).body();
+        body.and_then(|body| model.bodies.get(body.0)).map(|body| &body.motion)
     };
     let is_fixed = |mover: u16| matches!(motion(mover), Some(Motion::Fixed));
     let deforms =
         |mover: u16| matches!(motion(mover), Some(Motion::Elastic(_) | Motion::Corotational(_) | Motion::Tissue(_)));
     let joined = |a: u16, b: u16| {
-        let body = |mover: u16| usize::from(mover).checked_sub(hands);
+        let body = |mover: u16| MoverId::of_slot(usize::from(mover), hands).body();
         let both = [body(a), body(b)];
         model.joints.iter().any(|joint| joint.bodies == both || joint.bodies == [both[1], both[0]])
     };

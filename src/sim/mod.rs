@@ -6,6 +6,7 @@ mod assemble;
 mod body;
 mod constraint;
 mod data;
+mod ids;
 mod materials;
 mod model;
 mod publish;
@@ -22,10 +23,11 @@ pub use body::surface::SoftSkin;
 pub use body::tissue::Tissue;
 pub use body::{Body, Point};
 pub use data::{ContactForce, SimData, SimError, StepReport, empty_snapshot};
+pub use ids::{BodyId, HandId};
 pub use materials::{MAX_MATERIALS, MaterialOrder};
 pub use model::{BodyModel, JointKind, JointModel, Material, Motion, SimModel, ToolBody};
 pub use skins::{Painter, skin_models};
 pub use source::needle::{
     Breathing, Forbidden, Layer, NeedleError, NeedleModel, Target, TissueError, TissueModel, TissueSpec,
 };
-pub use step::{is_free, step};
+pub use step::step;

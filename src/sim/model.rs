@@ -2,7 +2,7 @@
 //!
 //! Thread: any (plain data, made by `scene`).
 
-use super::{CorotationalModel, ElasticModel, NeedleModel, TissueModel};
+use super::{BodyId, CorotationalModel, ElasticModel, NeedleModel, TissueModel};
 use crate::collision::Reduction;
 use crate::collision::field::Baked;
 use crate::geometry::Shape;
@@ -57,8 +57,8 @@ pub struct JointModel {
     pub name: String,
     /// What it leaves free.
     pub kind: JointKind,
-    /// The bodies, by index; none is the world.
-    pub bodies: [Option<usize>; 2],
+    /// The bodies; none is the world.
+    pub bodies: [Option<BodyId>; 2],
     /// Frame of the joint in the world at the start; z is the axis of a hinge or slider.
     pub frame: Pose,
     /// Compliance of the joint, m/N (rad/(N·m) for rotations).

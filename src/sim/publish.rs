@@ -17,8 +17,10 @@
 //! Soft bodies. Their compliance is in the matrix of the snapshot, over all rows that act on them; a row's offset is the place it has
 //! without the forces of the rows that travel.
 
+use super::body::rigid::Mover;
 use super::constraint::{Constraint, End, Span, sign};
 use super::data::SHORT_STEP_S;
+use super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::source::contact::Contact;
 use super::{SimData, SimModel};
 use crate::collision::Side;
@@ -52,15 +54,15 @@ impl Felt<'_> {
         }
     }
 
-    /// What is on its two sides: tools, then bodies; none for what nothing moves.
-    fn sides(&self, data: &SimData) -> [Option<usize>; 2] {
+    /// What is on its two sides; none for what nothing moves.
+    fn sides(&self) -> [Option<MoverId>; 2] {
         match self {
             Self::Contact(contact) => contact.movers.map(Some),
             Self::Span(_, span) => [0, 1].map(|side: usize| match &span.ends[side] {
                 End::Still { .. } => None,
-                End::Tool { hand, .. } => Some(*hand),
+                End::Tool { hand, .. } => Some(MoverId::Tool(*hand)),
                 End::Rigid { mover, .. } => Some(*mover),
-                End::Soft { body, .. } => Some(data.hands() + body),
+                End::Soft { body, .. } => Some(MoverId::Body(*body)),
             }),
         }
     }
@@ -78,11 +80,11 @@ impl Felt<'_> {
 }
 
 /// Writes the mechanism of the step just made as `hand` can feel it; gives the number of constraints that did not fit.
-pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: usize, out: &mut MechanismSnapshot) -> u32 {
+pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: HandId, out: &mut MechanismSnapshot) -> u32 {
     let (chosen, dropped) = choose(data, hand);
     out.stamp = data.stamp;
     out.step_s = model.step_s();
-    out.pose_world_tool = data.seen[hand].pose_world_tool;
+    out.pose_world_tool = data.seen[hand.0].pose_world_tool;
     out.block_count = chosen.len();
     out.row_count = 0;
     out.dropped = dropped;
@@ -148,8 +150,8 @@ fn write_compliance(data: &SimData, chosen: &[Felt<'_>], out: &mut MechanismSnap
 }
 
 /// The tip of the needle that a hand holds.
-fn tip(data: &SimData, hand: usize) -> Option<TipMark> {
-    let needle = data.needle.as_ref().filter(|_| hand == 0)?;
+fn tip(data: &SimData, hand: HandId) -> Option<TipMark> {
+    let needle = data.needle.as_ref().filter(|_| hand == HandId(0))?;
     Some(TipMark { block: needle.tip_id?, known: needle.known, grows_n_per_m: needle.tip_grows })
 }
 
@@ -157,14 +159,14 @@ fn tip(data: &SimData, hand: usize) -> Option<TipMark> {
 fn write_bodies(
     model: &SimModel,
     data: &SimData,
-    hand: usize,
+    hand: HandId,
     chosen: &[Felt<'_>],
     out: &mut MechanismSnapshot,
-) -> Vec<u8> {
-    let mut places = vec![NO_BODY; data.hands() + data.bodies.len()];
+) -> PerMover<u8> {
+    let mut places = data.for_each_mover(NO_BODY);
     out.body_count = 0;
-    for side in chosen.iter().flat_map(|felt| felt.sides(data)).flatten() {
-        if side == hand || places[side] != NO_BODY || out.body_count == MAX_SCENE_BODIES {
+    for side in chosen.iter().flat_map(|felt| felt.sides()).flatten() {
+        if side == MoverId::Tool(hand) || places[side] != NO_BODY || out.body_count == MAX_SCENE_BODIES {
             continue;
         }
         if let Some(body) = scene_body(model, data, side) {
@@ -177,12 +179,15 @@ fn write_bodies(
 }
 
 /// A tool or body as the haptic thread moves it on; none for what does not move as a whole.
-fn scene_body(model: &SimModel, data: &SimData, side: usize) -> Option<SceneBody> {
-    let Some(index) = side.checked_sub(data.hands()) else {
-        let tool = &data.seen[side];
-        let inverse_mass = tool.pull.map_or_else(Mat6::zeros, |_| model.tools[side].inverse_mass());
-        let acceleration = inverse_mass * tool.pull.unwrap_or_default();
-        return Some(SceneBody { index: NO_BODY, inverse_mass, twist: tool.twist_tool, acceleration });
+fn scene_body(model: &SimModel, data: &SimData, side: MoverId) -> Option<SceneBody> {
+    let BodyId(index) = match side {
+        MoverId::Body(body) => body,
+        MoverId::Tool(hand) => {
+            let tool = &data.seen[hand.0];
+            let inverse_mass = tool.pull.map_or_else(Mat6::zeros, |_| model.tools[hand.0].inverse_mass());
+            let acceleration = inverse_mass * tool.pull.unwrap_or_default();
+            return Some(SceneBody { index: NO_BODY, inverse_mass, twist: tool.twist_tool, acceleration });
+        }
     };
     let body = data.movers.get(side).filter(|body| body.yields())?;
     Some(SceneBody {
@@ -194,25 +199,24 @@ fn scene_body(model: &SimModel, data: &SimData, side: usize) -> Option<SceneBody
 }
 
 /// True when what is done to a tool or body can be felt by `hand` through it: it yields, and is not the hand's own tool.
-fn passes_on(data: &SimData, hand: usize, side: usize) -> bool {
-    let yields = || {
-        let index = side - data.hands();
-        data.bodies[index].is_soft() || data.movers.get(side).is_some_and(|mover| mover.yields())
-    };
-    side != hand && (side < data.hands() || yields())
+fn passes_on(data: &SimData, hand: HandId, side: MoverId) -> bool {
+    match side {
+        MoverId::Tool(other) => other != hand,
+        MoverId::Body(body) => data.bodies[body].is_soft() || data.movers.get(side).is_some_and(Mover::yields),
+    }
 }
 
 /// Constraints of the hand's tool and of the bodies that hang on it, nearest first if there is not room for all.
-fn choose(data: &SimData, hand: usize) -> (Vec<Felt<'_>>, u32) {
+fn choose(data: &SimData, hand: HandId) -> (Vec<Felt<'_>>, u32) {
     let contacts = data.tool_contacts.iter().chain(&data.contacts).map(Felt::Contact);
     let spans = data.assembly.constraints.iter().filter_map(|c| c.span().map(|span| Felt::Span(c, span)));
     let all: Vec<Felt<'_>> = contacts.chain(spans).collect();
-    let sides: Vec<[Option<usize>; 2]> = all.iter().map(|felt| felt.sides(data)).collect();
-    let mut reached = vec![false; data.hands() + data.bodies.len()];
-    reached[hand] = true;
+    let sides: Vec<[Option<MoverId>; 2]> = all.iter().map(|felt| felt.sides()).collect();
+    let mut reached = data.for_each_mover(false);
+    reached[MoverId::Tool(hand)] = true;
     // The beam of a needle is the tool.
-    for (index, body) in data.bodies.iter().enumerate() {
-        reached[data.hands() + index] |= body.beam().is_some_and(|beam| beam.hand == hand);
+    for (reached, body) in reached.bodies.iter_mut().zip(&data.bodies) {
+        *reached |= body.beam().is_some_and(|beam| beam.hand == hand);
     }
     loop {
         let mut grown = false;
@@ -229,7 +233,7 @@ fn choose(data: &SimData, hand: usize) -> (Vec<Felt<'_>>, u32) {
             break;
         }
     }
-    let touches = |sides: &[Option<usize>; 2]| sides.iter().flatten().any(|side| reached[*side]);
+    let touches = |sides: &[Option<MoverId>; 2]| sides.iter().flatten().any(|side| reached[*side]);
     let mut chosen: Vec<Felt<'_>> = all.into_iter().zip(&sides).filter(|(_, s)| touches(s)).map(|(f, _)| f).collect();
     let count = chosen.len();
     let rows = |chosen: &[Felt<'_>]| chosen.iter().map(|felt| felt.law().rows()).sum::<usize>();
@@ -244,13 +248,14 @@ fn choose(data: &SimData, hand: usize) -> (Vec<Felt<'_>>, u32) {
 }
 
 /// What the haptic thread can ask about a contact of its tool: those of parts, with what stands still.
-fn anew(data: &SimData, hand: usize, contact: &Contact) -> Anew {
+fn anew(data: &SimData, hand: HandId, contact: &Contact) -> Anew {
     let [a, b] = contact.movers;
     let candidate = &contact.candidate;
-    let is_part = |mover: usize| data.movers[mover].shape.has_nodes();
-    let (tool, other) = if a == hand { (Side::A, b) } else { (Side::B, a) };
-    let Some(body) = other.checked_sub(data.hands()) else { return Anew::No };
-    if (a != hand && b != hand) || data.movers[other].yields() || !(is_part(a) || is_part(b)) {
+    let is_part = |mover: MoverId| data.movers[mover].shape.has_nodes();
+    let own = MoverId::Tool(hand);
+    let (tool, other) = if a == own { (Side::A, b) } else { (Side::B, a) };
+    let Some(BodyId(body)) = other.body() else { return Anew::No };
+    if (a != own && b != own) || data.movers[other].yields() || !(is_part(a) || is_part(b)) {
         return Anew::No;
     }
     let body = body as u8;
@@ -263,7 +268,7 @@ fn anew(data: &SimData, hand: usize, contact: &Contact) -> Anew {
     }
 }
 
-fn row(data: &SimData, hand: usize, contact: &Contact, k: usize, places: &[u8]) -> Row {
+fn row(data: &SimData, hand: HandId, contact: &Contact, k: usize, places: &PerMover<u8>) -> Row {
     let direction = contact.directions[k];
     let pose = |side: usize| &data.movers[contact.movers[side]].pose;
     let row = Row {
@@ -271,7 +276,7 @@ fn row(data: &SimData, hand: usize, contact: &Contact, k: usize, places: &[u8]) 
         jacobians: [contact.rows[0][k], contact.rows[1][k]],
         ..Row::EMPTY
     };
-    match contact.movers.iter().position(|mover| *mover == hand) {
+    match contact.movers.iter().position(|mover| *mover == MoverId::Tool(hand)) {
         Some(0) => {
             let on_scene = contact.candidate.point_b_world(pose(1));
             let (point_tool, offset) = (contact.candidate.point_a, direction.dot(&on_scene));
@@ -293,11 +298,11 @@ fn row(data: &SimData, hand: usize, contact: &Contact, k: usize, places: &[u8]) 
 /// Row `k` of a constraint with a soft or still end. `given` is what the forces that travel move it by.
 fn span_row(
     data: &SimData,
-    hand: usize,
+    hand: HandId,
     (constraint, span): (&Constraint, &Span),
     k: usize,
     given: f64,
-    places: &[u8],
+    places: &PerMover<u8>,
 ) -> Row {
     let direction = span.directions[k];
     let mut row = Row::EMPTY;
@@ -306,8 +311,8 @@ fn span_row(
         let (place, jacobian, point_world) = match end {
             End::Still { .. } => continue,
             End::Tool { hand: other, point_tool, end, .. } => {
-                let pose = &data.seen[*other].pose_world_tool;
-                (*other, row_at(pose, point_tool, &direction), *end)
+                let pose = &data.seen[other.0].pose_world_tool;
+                (MoverId::Tool(*other), row_at(pose, point_tool, &direction), *end)
             }
             End::Rigid { mover, point_body, rows } => {
                 let pose = &data.movers[*mover].pose;
@@ -316,7 +321,7 @@ fn span_row(
             End::Soft { body, anchor } => {
                 let point = data.bodies[*body].place(anchor, k);
                 row.drift += sign(side) * direction.dot(&data.bodies[*body].carrier_speed());
-                (data.hands() + body, Vec6::zeros(), point)
+                (MoverId::Body(*body), Vec6::zeros(), point)
             }
         };
         if held_by(data, place) == Some(hand) {
@@ -331,7 +336,7 @@ fn span_row(
         _ => span.violation(k, &data.movers, &data.bodies) - given,
     };
     let Some((sign, point)) = on_tool else { return Row { kind: RowKind::Scene, offset: -open, ..row } };
-    let tool = &data.seen[hand].pose_world_tool;
+    let tool = &data.seen[hand.0].pose_world_tool;
     let point_tool = tool.rotation.inverse_transform_vector(&(point - tool.translation.vector));
     let direction = direction * sign;
     Row { kind: RowKind::Point, direction, point_tool, offset: direction.dot(&point) - open, ..row }
@@ -339,7 +344,7 @@ fn span_row(
 
 /// A node of a held linear body at the hand's tool travels with its place without the forces that travel: the tick queries the tool there.
 /// The directions of its rows are orthonormal, so that the offsets are the components of that place.
-fn node_at_tool(data: &SimData, hand: usize, span: &Span, rows: &[Row]) -> Anew {
+fn node_at_tool(data: &SimData, hand: HandId, span: &Span, rows: &[Row]) -> Anew {
     let [End::Soft { body, .. }, End::Tool { hand: other, .. }] = &span.ends else { return Anew::No };
     let turns = |row: &Row| row.kind == RowKind::Point && row.drift == 0.0 && row.bodies == [NO_BODY; 2];
     if *other != hand || rows.len() != 3 || !rows.iter().all(turns) || data.bodies[*body].elastic().is_none() {
@@ -349,10 +354,10 @@ fn node_at_tool(data: &SimData, hand: usize, span: &Span, rows: &[Row]) -> Anew 
 }
 
 /// The hand that a tool, or a body which a tool carries, belongs to.
-fn held_by(data: &SimData, side: usize) -> Option<usize> {
-    match side.checked_sub(data.hands()) {
-        None => Some(side),
-        Some(index) => data.bodies[index].beam().map(|beam| beam.hand),
+fn held_by(data: &SimData, side: MoverId) -> Option<HandId> {
+    match side {
+        MoverId::Tool(hand) => Some(hand),
+        MoverId::Body(body) => data.bodies[body].beam().map(|beam| beam.hand),
     }
 }
 

@@ -28,6 +28,7 @@ use super::assemble::{add_rigid, wrench_on};
 use super::body::Body;
 use super::body::rigid::{Bent, Mover};
 use super::constraint::{Constraint, Kind};
+use super::ids::{BodyId, MoverId, PerMover};
 use super::source::contact::Contact;
 use super::{SimData, SimModel};
 use crate::math::advance;
@@ -71,7 +72,7 @@ struct Closed {
     /// Velocity of the soft ends along each row, m/s.
     soft: Vec<f64>,
     /// All movers: `free` is their twist at the end of the step.
-    ends: Vec<Mover>,
+    ends: PerMover<Mover>,
 }
 
 /// See the file's head.
@@ -227,21 +228,23 @@ impl Closed {
             let power: f64 = (0..3).map(|k| constraint.rate(k, &data.movers, |m| m.midpoint) * force[k]).sum();
             work += step_s * power;
         }
-        let mut gains = Vec::with_capacity(self.ends.len());
-        for (mover, end) in self.ends.iter().enumerate() {
+        let mut gains = Vec::with_capacity(self.ends.bodies.len());
+        for mover in self.ends.ids() {
+            let end = &self.ends[mover];
             let impulse = wrench_on(mover, &self.constraints, &change);
             let gain = end.inverse_mass * impulse;
             first += impulse.dot(&end.free);
             second += 0.5 * impulse.dot(&gain);
             size += impulse.component_mul(&end.free).abs().sum() + 0.5 * impulse.dot(&gain).abs();
-            gains.push(gain);
+            if !mover.is_tool() {
+                gains.push(gain);
+            }
         }
         let share = share_allowed(work.min(0.0), first, second, ROUND_OFF * (size + work.abs()));
         if share < 1.0 - SHORT && !partly {
             return false;
         }
-        let hands = data.hands();
-        for (body, gain) in data.bodies.iter_mut().zip(&gains[hands..]) {
+        for (body, gain) in data.bodies.iter_mut().zip(&gains) {
             let gain = gain * share;
             if let Body::Rigid(body) = body
                 && gain.norm() > 0.0
@@ -276,9 +279,9 @@ fn share_allowed(work: f64, first: f64, second: f64, slack: f64) -> f64 {
 }
 
 /// All movers at the end of the step.
-fn ends(data: &SimData) -> Vec<Mover> {
+fn ends(data: &SimData) -> PerMover<Mover> {
     let mut ends = data.movers.clone();
-    for (end, body) in ends[data.hands()..].iter_mut().zip(&data.bodies) {
+    for (end, body) in ends.bodies.iter_mut().zip(&data.bodies) {
         if let Body::Rigid(body) = body {
             (end.free, end.bent) = (*body.twist(), Bent::at(*body.pose()));
         }
@@ -292,7 +295,7 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
     let all = data.contacts.iter().chain(&data.tool_contacts);
     // Between a tool and what stands still there is nothing to move, and two tools are for their hands to part.
     let yields =
-        |contact: &Contact| contact.movers.iter().any(|mover| *mover >= data.hands() && data.movers[*mover].yields());
+        |contact: &Contact| contact.movers.iter().any(|mover| !mover.is_tool() && data.movers[*mover].yields());
     let deep = |contact: &&Contact| contact.candidate.gap < -OVERLAP_LEFT_M && yields(contact);
     let contacts: Vec<Contact> = all.filter(deep).copied().collect();
     if contacts.is_empty() {
@@ -320,15 +323,16 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
     let (hands, mut lifted, mut moved) = (data.hands(), 0.0, Vec::new());
     for (index, body) in data.bodies.iter_mut().enumerate() {
         let Body::Rigid(body) = body else { continue };
-        let mover = &mut data.movers[hands + index];
-        let shift = mover.inverse_mass * wrench_on(hands + index, &constraints, &push) * share;
+        let id = MoverId::Body(BodyId(index));
+        let mover = &mut data.movers[id];
+        let shift = mover.inverse_mass * wrench_on(id, &constraints, &push) * share;
         if shift.iter().all(|x| x.is_finite()) && shift.norm() > 0.0 {
             let before = body.ledger().potential_j();
             body.shift(advance(body.pose(), &shift, 1.0));
             lifted += body.ledger().potential_j() - before;
             (mover.pose, mover.bent) = (*body.pose(), Bent::at(*body.pose()));
-            data.request.poses[hands + index] = *body.pose();
-            moved.push(index);
+            data.request.poses[id.slot(hands)] = *body.pose();
+            moved.push(BodyId(index));
         }
     }
     for contact in data.contacts.iter_mut().chain(&mut data.tool_contacts) {
@@ -336,14 +340,14 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
         contact.place(&data.movers);
     }
     let unpaid = if lifted > 0.0 { pay(data, &moved, lifted) } else { 0.0 };
-    for (mover, body) in data.movers[hands..].iter_mut().zip(&data.bodies) {
+    for (mover, body) in data.movers.bodies.iter_mut().zip(&data.bodies) {
         mover.twist = body.rigid().map_or(mover.twist, |body| *body.twist());
     }
     unpaid
 }
 
 /// Slows bodies down until `owed` is paid or they stand still; gives what is left to pay, J.
-fn pay(data: &mut SimData, bodies: &[usize], owed: f64) -> f64 {
+fn pay(data: &mut SimData, bodies: &[BodyId], owed: f64) -> f64 {
     let of = |data: &SimData| -> f64 {
         bodies.iter().filter_map(|index| data.bodies[*index].rigid()).map(|body| body.ledger().kinetic_j()).sum()
     };

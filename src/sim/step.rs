@@ -26,11 +26,12 @@ use super::assemble::wrench_on;
 use super::body::Body;
 use super::body::rigid::{Bent, Mover};
 use super::constraint::{Constraint, Kind};
+use super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::settle::{push_apart, settle};
 use super::source::contact::Contact;
 use super::source::needle::NeedleSource;
 use super::source::soft::Surroundings;
-use super::{ContactForce, Motion, SimData, SimModel, StepReport, publish};
+use super::{ContactForce, SimData, SimModel, StepReport, publish};
 use crate::collision::{Outlook, Side};
 use crate::math::{Mat6, Twist, Vec3, Wrench, advance};
 use crate::mechanism::MechanismSnapshot;
@@ -84,7 +85,7 @@ pub fn step(
     data.assembly.answer_soft(&mut data.bodies);
     let mut dropped = 0;
     for (hand, out) in out.iter_mut().enumerate().take(data.hands()) {
-        dropped += publish::write_snapshot(model, data, hand, out);
+        dropped += publish::write_snapshot(model, data, HandId(hand), out);
     }
     data.report = StepReport {
         contacts,
@@ -101,10 +102,9 @@ pub fn step(
 
 /// Stage 1; true when a haptic thread moves the first tool.
 fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) -> bool {
-    let hands = data.hands();
     for (index, body) in data.bodies.iter().enumerate() {
         let Body::Rigid(body) = body else { continue };
-        let mover = &mut data.movers[hands + index];
+        let mover = &mut data.movers.bodies[index];
         let mut late = Wrench::zeros();
         for (seen, tool) in data.seen.iter().zip(tools) {
             let (push, tardy) = pushed(seen, tool, index, step_s);
@@ -134,7 +134,7 @@ fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) -> bool {
     }
     for body in &mut data.bodies {
         if let Body::Beam(beam) = body {
-            beam.carry(&data.seen[beam.hand].pose_world_tool);
+            beam.carry(&data.seen[beam.hand.0].pose_world_tool);
         }
     }
     heard
@@ -142,7 +142,6 @@ fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) -> bool {
 
 /// Stage 2; false when a body has no matrix for the step.
 fn free(data: &mut SimData, step_s: f64) -> bool {
-    let hands = data.hands();
     let mut prepared = true;
     for (index, body) in data.bodies.iter_mut().enumerate() {
         if let Body::Corotational(body) = body {
@@ -152,13 +151,13 @@ fn free(data: &mut SimData, step_s: f64) -> bool {
             prepared &= body.prepare(step_s);
         }
         let Body::Rigid(body) = body else { continue };
-        let mover = &mut data.movers[hands + index];
+        let mover = &mut data.movers.bodies[index];
         // What contact did in the last step is the best guess at what it will do in this one.
         let step = body.prepare_touching(&data.external[index], &mover.contact, step_s);
         (mover.free, mover.inverse) =
             step.as_ref().map_or((mover.twist, Mat6::zeros()), |step| (step.free, step.inverse));
         mover.bent = Bent::half_way(&mover.pose, &mover.twist, step_s);
-        data.steps[hands + index] = step;
+        data.steps[index] = step;
     }
     prepared
 }
@@ -214,13 +213,12 @@ fn after_needle(data: &mut SimData, heard: bool) {
 /// Between stages 8 and 9: everything where it is at the end of the step, and what it is about to do.
 fn stand(model: &SimModel, data: &mut SimData, step_s: f64) {
     expect(model, data, step_s);
-    let hands = data.hands();
-    for (hand, (tool, seen)) in model.tools.iter().zip(&data.seen).enumerate() {
-        data.movers[hand] = Mover::tool(tool, seen.pose_world_tool);
+    for (mover, (tool, seen)) in data.movers.tools.iter_mut().zip(model.tools.iter().zip(&data.seen)) {
+        *mover = Mover::tool(tool, seen.pose_world_tool);
     }
     for (index, body) in data.bodies.iter().enumerate() {
         let Body::Rigid(body) = body else { continue };
-        let mover = &mut data.movers[hands + index];
+        let mover = &mut data.movers.bodies[index];
         let free = body.prepare_touching(&Wrench::zeros(), &mover.contact, step_s).map(|step| step.free);
         (mover.pose, mover.twist, mover.bent) = (*body.pose(), *body.twist(), Bent::at(*body.pose()));
         mover.free = free.unwrap_or(mover.twist);
@@ -241,26 +239,28 @@ fn expect(model: &SimModel, data: &mut SimData, step_s: f64) {
         Outlook { motion, yielding }
     };
     for (hand, (tool, seen)) in model.tools.iter().zip(&data.seen).enumerate() {
-        data.request.outlooks[hand] = outlook(&seen.twist_tool, &seen.load, &tool.inverse_mass());
+        let slot = MoverId::Tool(HandId(hand)).slot(hands);
+        data.request.outlooks[slot] = outlook(&seen.twist_tool, &seen.load, &tool.inverse_mass());
     }
     for (index, body) in data.bodies.iter().enumerate() {
         let Body::Rigid(body) = body else { continue };
+        let mover = MoverId::Body(BodyId(index));
         let mut load = data.external[index] + body.weight();
         for constraint in &data.assembly.constraints {
             let Some(contact) = constraint.contact() else { continue };
             let force = &data.assembly.lambda[constraint.rows()];
-            for side in (0..2).filter(|side| contact.movers[*side] == hands + index) {
+            for side in (0..2).filter(|side| contact.movers[*side] == mover) {
                 load += contact.rows[side][1] * force[1] + contact.rows[side][2] * force[2];
             }
         }
-        data.request.outlooks[hands + index] = outlook(body.twist(), &load, &body.inertia().inverse_matrix());
+        data.request.outlooks[mover.slot(hands)] = outlook(body.twist(), &load, &body.inertia().inverse_matrix());
     }
 }
 
 /// Stage 3: rigid contacts within the margin.
 fn look(model: &SimModel, data: &mut SimData) {
     data.request.stamp = crate::shared::Stamp { sequence: data.stamp.sequence + 1, at: data.stamp.at };
-    for (pose, mover) in data.request.poses.iter_mut().zip(&data.movers) {
+    for (pose, mover) in data.request.poses.iter_mut().zip(data.movers.iter()) {
         *pose = mover.pose;
     }
     let mut reply = *data.service.candidates(&data.request);
@@ -268,23 +268,24 @@ fn look(model: &SimModel, data: &mut SimData) {
     data.contacts.clear();
     data.tool_contacts.clear();
     for candidate in reply.candidates.as_mut_slice() {
-        let movers = [usize::from(candidate.body_a), usize::from(candidate.body_b)];
+        let slots = [candidate.body_a, candidate.body_b];
+        let movers = slots.map(|slot| MoverId::of_slot(usize::from(slot), data.hands()));
         if !fresh {
             candidate.refresh(&data.movers[movers[0]].pose, &data.movers[movers[1]].pose);
         }
         let holder = movers[usize::from(candidate.surface == Side::A)];
         let pair = data.pair(material(model, movers[0]), material(model, movers[1]));
-        let mut contact = Contact::new(candidate, &data.movers, &data.features[holder], pair);
+        let mut contact = Contact::new(candidate, movers, &data.movers, &data.features[holder], pair);
         contact.place(&data.movers);
-        let of_tool = movers.iter().any(|mover| *mover < data.hands());
+        let of_tool = movers.iter().any(|mover| mover.is_tool());
         if of_tool { data.tool_contacts.push(contact) } else { data.contacts.push(contact) }
     }
 }
 
-fn material(model: &SimModel, mover: usize) -> usize {
-    match mover.checked_sub(model.tools.len()) {
-        Some(body) => model.bodies[body].material,
-        None => model.tools[mover].material,
+fn material(model: &SimModel, mover: MoverId) -> usize {
+    match mover {
+        MoverId::Body(body) => model.bodies[body.0].material,
+        MoverId::Tool(hand) => model.tools[hand.0].material,
     }
 }
 
@@ -315,12 +316,11 @@ fn find_forces(model: &SimModel, data: &mut SimData, needle: &[Constraint], step
 
 /// Stage 4, and the share of soft bodies in stage 5.
 fn gather(model: &SimModel, data: &mut SimData, needle: &[Constraint]) {
-    let hands = data.hands();
     let mut all = std::mem::take(&mut data.assembly.constraints);
     all.clear();
     all.extend(data.contacts.iter().map(Constraint::of_contact));
     for (index, joint) in data.joints.iter().enumerate() {
-        joint.gather(index, hands, &data.movers, &mut all);
+        joint.gather(index, &data.movers, &mut all);
     }
     if !data.soft_contacts.is_empty() {
         let materials = &data.materials;
@@ -336,13 +336,13 @@ fn gather(model: &SimModel, data: &mut SimData, needle: &[Constraint]) {
     all.extend_from_slice(needle);
     all.iter_mut().for_each(|constraint| constraint.place(&data.movers));
     data.assembly.constraints = all;
-    data.assembly.arrange(hands, &data.movers, data.bodies.len());
+    data.assembly.arrange(&data.movers, data.bodies.len());
     data.assembly.add_soft(&mut data.bodies);
 }
 
 /// Midpoint twists under the forces found.
 fn move_midpoints(data: &mut SimData) {
-    for mover in 0..data.movers.len() {
+    for mover in data.movers.ids() {
         let contact = wrench_on(mover, &data.assembly.constraints, &data.assembly.lambda);
         let mover = &mut data.movers[mover];
         mover.contact = contact;
@@ -359,15 +359,16 @@ fn bend_again(data: &mut SimData, step_s: f64) -> bool {
         return false;
     }
     let (mut movers, mut steps) = (data.movers.clone(), data.steps.clone());
-    for (place, mover) in movers.iter_mut().enumerate() {
+    for id in data.movers.ids() {
+        let mover = &mut movers[id];
         mover.bent = Bent::half_way(&mover.pose, &mover.midpoint, step_s);
-        let Some(index) = place.checked_sub(data.hands()) else { continue };
+        let Some(BodyId(index)) = id.body() else { continue };
         if let Some(Body::Rigid(body)) = &data.bodies.get(index)
             && let Some(step) = body.prepare_touching(&data.external[index], &mover.contact, step_s)
         {
             (mover.free, mover.inverse) = (step.free, step.inverse);
             mover.midpoint = step.free + step.inverse * mover.contact;
-            steps[place] = Some(step);
+            steps[index] = Some(step);
         }
     }
     let mut constraints = data.assembly.constraints.clone();
@@ -384,7 +385,13 @@ fn bend_again(data: &mut SimData, step_s: f64) -> bool {
 }
 
 /// True when the old rows of a constraint give the motion that the new ones give.
-fn rows_fit(new: &Constraint, movers: &[Mover], old: &Constraint, before: &[Mover], step_s: f64) -> bool {
+fn rows_fit(
+    new: &Constraint,
+    movers: &PerMover<Mover>,
+    old: &Constraint,
+    before: &PerMover<Mover>,
+    step_s: f64,
+) -> bool {
     let mut miss = 0.0_f64;
     for row in 0..new.law.rows() {
         let found = new.rate(row, movers, |m| m.midpoint) - old.rate(row, before, |m| m.midpoint);
@@ -404,7 +411,6 @@ fn rows_fit(new: &Constraint, movers: &[Mover], old: &Constraint, before: &[Move
 
 /// Stage 7, its end; false when a soft body could not follow.
 fn advance_bodies(data: &mut SimData, step_s: f64) -> bool {
-    let hands = data.hands();
     let starts = data.soft_starts();
     let mut finished = true;
     for (index, body) in data.bodies.iter_mut().enumerate() {
@@ -412,7 +418,7 @@ fn advance_bodies(data: &mut SimData, step_s: f64) -> bool {
             finished &= body.finish(step_s);
         }
         let Body::Rigid(body) = body else { continue };
-        let (Some(step), mover) = (&data.steps[hands + index], &data.movers[hands + index]) else { continue };
+        let (Some(step), mover) = (&data.steps[index], &data.movers.bodies[index]) else { continue };
         if !(mover.midpoint + mover.creep).iter().all(|x| x.is_finite()) {
             continue;
         }
@@ -427,22 +433,15 @@ fn advance_bodies(data: &mut SimData, step_s: f64) -> bool {
 
 /// Forces of the step between bodies of the scene, for observers.
 fn record_forces(data: &mut SimData, step_s: f64) {
-    let hands = data.hands();
     data.forces.clear();
     for constraint in &data.assembly.constraints {
         let impulses = &data.impulses[constraint.rows()];
         if !constraint.law.touches(impulses) {
             continue;
         }
-        let Some((bodies, point)) = constraint.touching(hands, &data.movers, &data.bodies) else { continue };
+        let Some((bodies, point)) = constraint.touching(&data.movers, &data.bodies) else { continue };
         let directions = constraint.directions();
         let force = directions.iter().zip(impulses).map(|(d, p)| d * *p).sum::<Vec3>() / step_s;
         data.forces.push(ContactForce { id: constraint.id, bodies, point, normal: directions[0], force });
     }
-}
-
-/// True when the body at `index` moves as a rigid body.
-#[must_use]
-pub fn is_free(model: &SimModel, index: usize) -> bool {
-    matches!(model.bodies[index].motion, Motion::Rigid(_))
 }

@@ -1,7 +1,7 @@
 //! A peg in its hole, tilted until it touches on both sides: it slides where the plane theory of jamming says, and sticks
 //! where it says (Whitney 1982, two-point contact).
 
-use hapticd::bench::assembly::drive::{Drive, peg_in_hole};
+use hapticd::bench::assembly::drive::{Drive, MOVING, peg_in_hole};
 use hapticd::math::{Pose, Rot, Vec3};
 
 const FRICTION: f64 = 0.1;
@@ -23,7 +23,7 @@ impl Load {
     fn on(&self, drive: &Drive) -> (Vec3, Vec3) {
         let force = Vec3::new(self.aside * self.down, 0.0, -self.down);
         // About the tip: the force acts there, and the simulation takes it at the centre of mass.
-        let arm = drive.shape().translation.vector - drive.data().pose(1).translation.vector;
+        let arm = drive.shape().translation.vector - drive.data().pose(MOVING).translation.vector;
         (force, arm.cross(&force) + Vec3::new(0.0, self.moment * self.down * RADIUS, 0.0))
     }
 }

@@ -1,7 +1,7 @@
 //! Whole runs: how deep parts sink into each other, how well the nut follows its thread, and whether energy appears.
 
 use super::threads::TABLE_II;
-use hapticd::bench::assembly::drive::{Drive, ThreadPair, peg_in_hole};
+use hapticd::bench::assembly::drive::{Drive, MOVING, ThreadPair, peg_in_hole};
 use hapticd::bench::assembly::task::{Figures, Task, run};
 use hapticd::geometry::parts::{Facets, Fit, Hand, ThreadSpec};
 use hapticd::math::Vec3;
@@ -67,11 +67,11 @@ fn contact_never_gives_energy() {
             twist = Vec3::from_fn(|_, _| 0.6 * random.uniform() - 0.3);
         }
         let before = drive.body().expect("it moves").ledger().kinetic_j();
-        let pose = drive.data().pose(1);
+        let pose = drive.data().pose(MOVING);
         let local = pose.rotation.inverse_transform_vector(&twist);
         drive.step(&push, &twist);
         let after = drive.body().expect("it moves").ledger().kinetic_j();
-        let moved = hapticd::math::displacement(&pose, &drive.data().pose(1));
+        let moved = hapticd::math::displacement(&pose, &drive.data().pose(MOVING));
         let (shift, turn) = hapticd::math::split(&moved);
         // Overlap pushed apart moves the body without speed; what a force does on that way is its own affair.
         let given = push.dot(&shift) + local.dot(&turn);

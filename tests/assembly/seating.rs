@@ -10,7 +10,7 @@ use hapticd::math::{Mat3, Pose, Rot, Vec3, join, split};
 use hapticd::mechanism::pmi::RigidInertia;
 use hapticd::mechanism::solver::Settings;
 use hapticd::shared::ToolSample;
-use hapticd::sim::{BodyModel, Material, Motion, SimData, SimModel, ToolBody, empty_snapshot, step};
+use hapticd::sim::{BodyId, BodyModel, Material, Motion, SimData, SimModel, ToolBody, empty_snapshot, step};
 use std::f64::consts::{PI, TAU};
 
 const FRICTION: f64 = 0.12;
@@ -91,12 +91,12 @@ fn the_torque_that_tightens_a_nut_is_that_of_theory() {
     for k in 0..1200 {
         let (_, spin) = split(data.bodies[NUT].rigid().expect("it moves").twist());
         let torque = -0.1 * (spin.z + 8.0);
-        data.apply(NUT, &join(&Vec3::zeros(), &Vec3::new(0.0, 0.0, torque)));
+        data.apply(BodyId(NUT), &join(&Vec3::zeros(), &Vec3::new(0.0, 0.0, torque)));
         // A guide keeps the washer on the axis.
         let (speed, _) = split(data.bodies[BACKING].rigid().expect("it moves").twist());
-        let off = data.pose(BACKING).translation.vector;
+        let off = data.pose(BodyId(BACKING)).translation.vector;
         let guide = -GUIDE.0 * off - GUIDE.1 * speed;
-        data.apply(BACKING, &join(&Vec3::new(guide.x, guide.y, LOAD), &Vec3::zeros()));
+        data.apply(BodyId(BACKING), &join(&Vec3::new(guide.x, guide.y, LOAD), &Vec3::zeros()));
         step(&model, &mut data, &[tool], &mut [&mut *snapshot]);
         if k >= 400 {
             torques.push(torque.abs());

@@ -11,7 +11,7 @@ use hapticd::mechanism::MechanismSnapshot;
 use hapticd::mechanism::solver::Settings;
 use hapticd::shared::lifecycle::Event;
 use hapticd::shared::{ManualClock, MonoNs, NS_PER_S, Order, Stamp, Tick, ToolSample};
-use hapticd::sim::{BodyModel, Material, Motion, SimData, SimModel, ToolBody, empty_snapshot, step};
+use hapticd::sim::{BodyId, BodyModel, Material, Motion, SimData, SimModel, ToolBody, empty_snapshot, step};
 use std::ops::Range;
 
 const PERIOD_NS: u64 = 1_000_000;
@@ -162,6 +162,6 @@ impl Rates {
 
     /// Place of a body.
     pub(crate) fn pose(&self, body: usize) -> Pose {
-        self.sim.pose(body)
+        self.sim.pose(BodyId(body))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::scene::{G, Scene, Thing};
 use hapticd::math::{Pose, Random, Vec3, exp_so3, join};
+use hapticd::sim::BodyId;
 
 const RATES_HZ: [f64; 3] = [60.0, 250.0, 1000.0];
 
@@ -105,7 +106,7 @@ fn what_a_push_puts_in_is_all_there_is() {
     let at_rest = scene.data.energy_j();
     for k in 0..1000 {
         if k % 50 < 25 {
-            scene.data.apply(1, &join(&(direction(&mut random) * (2.0 * G)), &(direction(&mut random) * 0.5)));
+            scene.data.apply(BodyId(1), &join(&(direction(&mut random) * (2.0 * G)), &(direction(&mut random) * 0.5)));
         }
         scene.step();
         let ledger = scene.body(1).ledger();

@@ -183,8 +183,8 @@ impl Scene {
     /// Forces of contact on a body, with the points they act at.
     pub(crate) fn forces_on(&self, index: usize) -> Vec<(Vec3, Vec3)> {
         let on = |contact: &ContactForce| match contact.bodies {
-            [first, _] if first == index => Some((contact.point, contact.force)),
-            [_, second] if second == index => Some((contact.point, -contact.force)),
+            [first, _] if first.0 == index => Some((contact.point, contact.force)),
+            [_, second] if second.0 == index => Some((contact.point, -contact.force)),
             _ => None,
         };
         self.data.forces.iter().filter_map(on).collect()

@@ -2,6 +2,7 @@
 
 use super::scene::{G, Scene, Thing};
 use hapticd::math::{Pose, Vec3, exp_so3, join};
+use hapticd::sim::BodyId;
 
 const WIDTH: f64 = 0.12;
 const HEIGHT: f64 = 0.3;
@@ -101,7 +102,7 @@ fn pushed(height: f64, friction: f64, force: f64) -> (f64, f64) {
         let rotation = scene.body(1).pose().rotation;
         let arm = Vec3::z() * (height - 0.5 * HEIGHT);
         let torque = rotation.inverse_transform_vector(&arm.cross(&push));
-        scene.data.apply(1, &join(&push, &torque));
+        scene.data.apply(BodyId(1), &join(&push, &torque));
         scene.step();
         most = most.max(state(&scene).0.abs());
     }

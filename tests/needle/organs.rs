@@ -3,7 +3,7 @@
 use hapticd::bench::needle_rig::{Phantom, Run};
 use hapticd::fem::Attachment;
 use hapticd::math::{Pose, Vec3};
-use hapticd::sim::TissueModel;
+use hapticd::sim::{BodyId, TissueModel};
 use std::sync::Arc;
 
 /// Gap between the two at the start, m.
@@ -21,7 +21,7 @@ fn lower() -> Phantom {
 /// Places of a tissue's nodes in the world.
 fn nodes(run: &Run, index: usize) -> Vec<Vec3> {
     let tissue = run.data.bodies[index].tissue().expect("a tissue");
-    let (x, pose) = (tissue.displacements(), run.data.pose(index));
+    let (x, pose) = (tissue.displacements(), run.data.pose(BodyId(index)));
     let fem = &tissue.model().fem;
     let place = |node: u32| pose * nalgebra::Point3::from(fem.point_at(&Attachment::node(node), x));
     (0..fem.node_count() as u32).map(|node| place(node).coords).collect()

@@ -2,14 +2,14 @@
 
 use super::scene::{G, Scene, floor, plate};
 use hapticd::math::{Pose, Rot, Vec3, split};
-use hapticd::sim::{JointKind, JointModel, SimModel};
+use hapticd::sim::{BodyId, JointKind, JointModel, SimModel};
 
 const HALF: Vec3 = Vec3::new(0.01, 0.01, 0.05);
 const MASS: f64 = 0.2;
 
 fn hung(kind: JointKind, start: Pose, frame: Pose, rate_hz: f64) -> Scene {
     let scene = Scene::new(vec![floor(), plate(HALF, MASS, start)], 0.0, rate_hz);
-    let joint = JointModel { name: "pivot".into(), kind, bodies: [Some(1), None], frame, compliance: 0.0 };
+    let joint = JointModel { name: "pivot".into(), kind, bodies: [Some(BodyId(1)), None], frame, compliance: 0.0 };
     Scene::of(SimModel { joints: vec![joint], ..scene.model })
 }
 
@@ -22,7 +22,7 @@ fn axis_x() -> Pose {
 }
 
 fn pose(scene: &Scene) -> Pose {
-    scene.data.pose(1)
+    scene.data.pose(BodyId(1))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::scene::{G, GEL, Scene, block, floor, plate, soft};
 use hapticd::math::{Pose, Rot, Vec3};
-use hapticd::sim::{JointKind, JointModel, Motion, Steps};
+use hapticd::sim::{BodyId, JointKind, JointModel, Motion, Steps};
 
 const SIDE: f64 = 0.04;
 
@@ -41,7 +41,7 @@ fn a_plate_on_a_soft_block_sinks_as_uniaxial_compression_says() {
         let guide = JointModel {
             name: "guide".into(),
             kind: JointKind::Slider,
-            bodies: [Some(2), None],
+            bodies: [Some(BodyId(2)), None],
             frame: Pose::translation(0.0, 0.0, SIDE),
             compliance: 0.0,
         };

@@ -7,7 +7,7 @@ use hapticd::math::{Mat3, Pose, Vec3};
 use hapticd::mechanism::pmi::RigidInertia;
 use hapticd::shared::ToolSample;
 use hapticd::sim::{
-    BodyModel, CorotationalModel, Material, Motion, SimData, SimModel, StepReport, Steps, ToolBody, step,
+    BodyId, BodyModel, CorotationalModel, Material, Motion, SimData, SimModel, StepReport, Steps, ToolBody, step,
 };
 use std::sync::Arc;
 
@@ -107,8 +107,8 @@ impl Scene {
     /// Force of body `other` on body `index`, N.
     pub(crate) fn force_on(&self, index: usize, other: usize) -> Vec3 {
         let on = |force: &hapticd::sim::ContactForce| match force.bodies {
-            [a, b] if (a, b) == (index, other) => force.force,
-            [a, b] if (b, a) == (index, other) => -force.force,
+            [a, b] if (a.0, b.0) == (index, other) => force.force,
+            [a, b] if (b.0, a.0) == (index, other) => -force.force,
             _ => Vec3::zeros(),
         };
         self.data.forces.iter().map(on).sum()
@@ -117,6 +117,6 @@ impl Scene {
     /// Centre of mass of the soft body at `index`.
     pub(crate) fn center(&self, index: usize) -> Vec3 {
         // At rest it is about the origin of its frame.
-        self.data.pose(index).translation.vector
+        self.data.pose(BodyId(index)).translation.vector
     }
 }

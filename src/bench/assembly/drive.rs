@@ -12,12 +12,12 @@ use crate::math::{Pose, Rot, Twist, Vec3, join, split};
 use crate::mechanism::MechanismSnapshot;
 use crate::mechanism::pmi::{RigidBody, RigidInertia};
 use crate::shared::ToolSample;
-use crate::sim::{BodyModel, Material, Motion, SimData, SimModel, StepReport, ToolBody, empty_snapshot, step};
+use crate::sim::{BodyId, BodyModel, Material, Motion, SimData, SimModel, StepReport, ToolBody, empty_snapshot, step};
 
 /// Density of steel, kg/m³.
 pub const DENSITY: f64 = 7850.0;
 /// Index of the part that moves; the fixed one is body 0.
-pub const MOVING: usize = 1;
+pub const MOVING: BodyId = BodyId(1);
 
 /// Two parts, and where the moving one starts.
 #[derive(Clone, Debug)]
@@ -199,7 +199,7 @@ impl Drive {
     /// Deepest node of either part in the exact surface of the other, m; zero when none is inside.
     #[must_use]
     pub fn penetration(&self) -> f64 {
-        let (fixed, moving) = (&self.model.bodies[0].shape, &self.model.bodies[MOVING].shape);
+        let (fixed, moving) = (&self.model.bodies[0].shape, &self.model.bodies[MOVING.0].shape);
         let (Shape::Part(fixed), Shape::Part(moving)) = (fixed, moving) else { return 0.0 };
         let pose = self.shape();
         deepest(moving, fixed, &pose).max(deepest(fixed, moving, &pose.inverse()))

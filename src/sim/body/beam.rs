@@ -2,6 +2,7 @@
 //!
 //! Thread: simulation.
 
+use super::super::ids::HandId;
 use super::{Anchor, SoftRow};
 use crate::fem::{BeamBody, BeamError, BeamRow, BeamSpec};
 use crate::math::{Pose, Vec3};
@@ -10,7 +11,7 @@ use crate::math::{Pose, Vec3};
 pub struct Beam {
     body: BeamBody,
     /// Which tool carries it.
-    pub(in crate::sim) hand: usize,
+    pub(in crate::sim) hand: HandId,
     /// The hub in the frame of the tool.
     pose_tool_hub: Pose,
     /// Takes a point from where the hub has carried it back to its place at the start of the step.
@@ -19,13 +20,13 @@ pub struct Beam {
 }
 
 impl Beam {
-    /// A straight beam carried by tool `hand` at `tool`.
+    /// A straight beam carried by the tool of `hand` at `tool`.
     ///
     /// # Errors
     /// When the beam has no valid dimensions.
     pub(in crate::sim) fn new(
         spec: BeamSpec,
-        hand: usize,
+        hand: HandId,
         pose_tool_hub: Pose,
         tool: &Pose,
     ) -> Result<Self, BeamError> {

@@ -20,6 +20,7 @@
 //! which is right to first order of the step only where the surface is curved.
 
 use super::super::body::rigid::Mover;
+use super::super::ids::{MoverId, PerMover};
 use crate::collision::{Candidate, Side};
 use crate::geometry::{Feature, Shape, Surface};
 use crate::math::{Twist, Vec3, Vec6, join, steady_tangents};
@@ -74,7 +75,7 @@ impl Contour {
 pub(in crate::sim) struct Contact {
     pub candidate: Candidate,
     /// Movers A and B.
-    pub movers: [usize; 2],
+    pub movers: [MoverId; 2],
     pub contour: Contour,
     /// The side that the contour belongs to.
     pub holder: usize,
@@ -88,14 +89,14 @@ pub(in crate::sim) struct Contact {
 }
 
 impl Contact {
-    /// A contact of a candidate, without rows yet. `features` are those of the body that brought the feature.
+    /// A contact of a candidate between two movers, without rows yet. `features` are those of the body that brought the feature.
     pub(in crate::sim) fn new(
         candidate: &Candidate,
-        movers: &[Mover],
+        sides: [MoverId; 2],
+        movers: &PerMover<Mover>,
         features: &[Feature],
         material: (f64, f64),
     ) -> Self {
-        let sides = [usize::from(candidate.body_a), usize::from(candidate.body_b)];
         let (holder, point, down) = match candidate.surface {
             Side::B => (0, &candidate.point_a, -candidate.normal),
             Side::A => (1, &candidate.point_b, candidate.normal),
@@ -117,7 +118,7 @@ impl Contact {
     }
 
     /// Finds out whether this is a ball on a surface that can be asked, whichever of the two was called the surface.
-    fn ask(&mut self, movers: &[Mover]) {
+    fn ask(&mut self, movers: &PerMover<Mover>) {
         let (mut contour, mut holder, mut sheet) = (self.contour, self.holder, self.candidate.sheet());
         let owner = &movers[self.movers[1 - holder]];
         let held = &movers[self.movers[holder]];
@@ -143,12 +144,12 @@ impl Contact {
     }
 
     /// One of the two is a machined part.
-    pub(in crate::sim) fn is_of_part(&self, movers: &[Mover]) -> bool {
+    pub(in crate::sim) fn is_of_part(&self, movers: &PerMover<Mover>) -> bool {
         self.pair(movers).iter().any(|mover| mover.shape.has_nodes())
     }
 
     /// The two movers.
-    fn pair<'a>(&self, movers: &'a [Mover]) -> [&'a Mover; 2] {
+    fn pair<'a>(&self, movers: &'a PerMover<Mover>) -> [&'a Mover; 2] {
         self.movers.map(|mover| &movers[mover])
     }
 
@@ -163,7 +164,7 @@ impl Contact {
     }
 
     /// Makes the rows for the movers as they are bent.
-    pub(in crate::sim) fn place(&mut self, movers: &[Mover]) {
+    pub(in crate::sim) fn place(&mut self, movers: &PerMover<Mover>) {
         let holder = self.holder;
         let pair = self.pair(movers);
         let (held, owner) = (pair[holder], pair[1 - holder]);
@@ -185,7 +186,7 @@ impl Contact {
     }
 
     /// Rate of row `k` under the twists that `of` picks.
-    pub(in crate::sim) fn rate(&self, k: usize, movers: &[Mover], of: impl Fn(&Mover) -> Twist) -> f64 {
+    pub(in crate::sim) fn rate(&self, k: usize, movers: &PerMover<Mover>, of: impl Fn(&Mover) -> Twist) -> f64 {
         (0..2).map(|side| self.rows[side][k].dot(&of(&movers[self.movers[side]]))).sum()
     }
 }

@@ -8,6 +8,7 @@
 
 use super::super::body::rigid::Mover;
 use super::super::constraint::{Constraint, End, Span};
+use super::super::ids::{BodyId, MoverId, PerMover};
 use super::super::model::{JointKind, JointModel};
 use crate::math::{Pose, Vec3, log_so3};
 use crate::mechanism::{BlockId, Law};
@@ -15,8 +16,8 @@ use crate::mechanism::{BlockId, Law};
 /// A joint with its frames in the bodies.
 pub(in crate::sim) struct Joint {
     kind: JointKind,
-    /// Movers; none for the world.
-    movers: [Option<usize>; 2],
+    /// None for the world.
+    bodies: [Option<BodyId>; 2],
     /// The joint's frame in each body, in the world where there is none.
     frames: [Pose; 2],
     compliance: f64,
@@ -24,29 +25,25 @@ pub(in crate::sim) struct Joint {
 
 impl Joint {
     /// A joint between bodies that stand at `starts`.
-    pub(in crate::sim) fn new(model: &JointModel, hands: usize, starts: impl Fn(usize) -> Pose) -> Self {
-        let frame = |body: Option<usize>| body.map_or(model.frame, |body| starts(body).inverse() * model.frame);
-        Self {
-            kind: model.kind,
-            movers: model.bodies.map(|body| body.map(|body| hands + body)),
-            frames: model.bodies.map(frame),
-            compliance: model.compliance,
-        }
+    pub(in crate::sim) fn new(model: &JointModel, starts: impl Fn(BodyId) -> Pose) -> Self {
+        let frame = |body: Option<BodyId>| body.map_or(model.frame, |body| starts(body).inverse() * model.frame);
+        Self { kind: model.kind, bodies: model.bodies, frames: model.bodies.map(frame), compliance: model.compliance }
     }
 
     /// Adds the rows of joint number `index`.
-    pub(in crate::sim) fn gather(&self, index: usize, hands: usize, movers: &[Mover], out: &mut Vec<Constraint>) {
+    pub(in crate::sim) fn gather(&self, index: usize, movers: &PerMover<Mover>, out: &mut Vec<Constraint>) {
         let pose = |side: usize| {
-            let body = self.movers[side].map_or_else(Pose::identity, |mover| movers[mover].pose);
+            let body = self.bodies[side].map_or_else(Pose::identity, |body| movers[MoverId::Body(body)].pose);
             body * self.frames[side]
         };
         let (a, b) = (pose(0), pose(1));
         let axes = [Vec3::x(), Vec3::y(), Vec3::z()].map(|axis| b.rotation * axis);
-        let end = |side: usize| match self.movers[side] {
-            Some(mover) if movers[mover].yields() => {
+        let end = |side: usize| match self.bodies[side] {
+            Some(body) if movers[MoverId::Body(body)].yields() => {
+                let mover = MoverId::Body(body);
                 End::Rigid { mover, point_body: self.frames[side].translation.vector, rows: Default::default() }
             }
-            other => End::Still { body: other.map(|mover| mover - hands), point: [&a, &b][side].translation.vector },
+            body => End::Still { body, point: [&a, &b][side].translation.vector },
         };
         let (slides, turns) = match self.kind {
             JointKind::Fixed => (3, 3),

@@ -9,6 +9,7 @@
 use super::super::body::surface::SoftSkin;
 use super::super::body::{Anchor, Body, Point, rigid::Mover};
 use super::super::constraint::{Constraint, End, Span};
+use super::super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::super::model::SimModel;
 use crate::collision::soft::{
     FacePoint, Partner, RigidPlace, SoftContact, SoftFinder, SoftPlace, SoftQuery, SoftReduction,
@@ -27,7 +28,7 @@ const MOST_OF_SOCKET: usize = 42;
 
 /// A soft body as contact detection sees it.
 struct Touching {
-    body: usize,
+    body: BodyId,
     skin: Arc<SoftSkin>,
     place: SoftPlace,
     now: Vec<Vec3>,
@@ -49,8 +50,7 @@ pub(in crate::sim) struct SoftContacts {
 pub(in crate::sim) struct Surroundings<'a> {
     pub model: &'a SimModel,
     pub bodies: &'a [Body],
-    /// The tools, then the bodies.
-    pub movers: &'a [Mover],
+    pub movers: &'a PerMover<Mover>,
     pub tools: &'a [ToolSample],
     /// Friction and restitution of pairs of materials.
     pub pair: &'a dyn Fn(usize, usize) -> (f64, f64),
@@ -68,7 +68,7 @@ impl SoftContacts {
             };
             let place = SoftPlace::new(&skin.surface);
             let (now, before) = (Vec::new(), Vec::new());
-            Some(Touching { body: index, skin: skin.clone(), place, now, before, with_itself })
+            Some(Touching { body: BodyId(index), skin: skin.clone(), place, now, before, with_itself })
         };
         Self { bodies: bodies.iter().enumerate().filter_map(touching).collect(), ..Self::default() }
     }
@@ -85,10 +85,10 @@ impl SoftContacts {
             touching.refit(around);
         }
         for index in 0..self.bodies.len() {
-            for hand in 0..around.tools.len() {
+            for hand in (0..around.tools.len()).map(HandId) {
                 self.with_tool(index, hand, around, out);
             }
-            for other in 0..around.model.bodies.len() {
+            for other in (0..around.model.bodies.len()).map(BodyId) {
                 if !around.bodies[other].is_soft() {
                     self.with_rigid(index, other, around, out);
                 }
@@ -107,21 +107,22 @@ impl SoftContacts {
         SoftQuery { margin_m: around.model.margin_m, most: MOST, reduction: SoftReduction::Patches, pair }
     }
 
-    fn with_tool(&mut self, index: usize, hand: usize, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
-        let (touching, tool) = (&self.bodies[index], &around.model.tools[hand]);
+    fn with_tool(&mut self, index: usize, hand: HandId, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
+        let (touching, tool) = (&self.bodies[index], &around.model.tools[hand.0]);
         // The hub of a needle stays outside: tissue meets the needle.
-        let is_needle = hand == 0 && around.model.needle.is_some() && around.bodies[touching.body].tissue().is_some();
+        let is_needle =
+            hand == HandId(0) && around.model.needle.is_some() && around.bodies[touching.body].tissue().is_some();
         if is_needle {
             return;
         }
-        let (before, now) = (around.movers[hand].pose, around.tools[hand].pose_world_tool);
+        let (before, now) = (around.movers.tools[hand.0].pose, around.tools[hand.0].pose_world_tool);
         let rigid = RigidPlace {
             shape: &tool.shape,
             field: tool.field.as_deref(),
             now: now * tool.pose_tool_shape,
             before: before * tool.pose_tool_shape,
         };
-        let pair = pair_id(touching.body, around.model.bodies.len() + hand);
+        let pair = pair_id(touching.body.0, around.model.bodies.len() + hand.0);
         self.found.clear();
         if around.bodies[touching.body].elastic().is_some() {
             touching.nodes_at(&rigid, around.model.margin_m, &mut self.found);
@@ -129,7 +130,7 @@ impl SoftContacts {
             let query = Self::query(around, pair);
             self.finder.against_rigid(&touching.skin.surface, &touching.place, &rigid, &query, &mut self.found);
         }
-        let friction = (around.pair)(around.model.bodies[touching.body].material, tool.material).0;
+        let friction = (around.pair)(around.model.bodies[touching.body.0].material, tool.material).0;
         for contact in &self.found {
             let Partner::Rigid(point) = contact.partner else { continue };
             let point_tool = carried(&tool.pose_tool_shape, &point);
@@ -139,21 +140,21 @@ impl SoftContacts {
         }
     }
 
-    fn with_rigid(&mut self, index: usize, other: usize, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
-        let (touching, hands) = (&self.bodies[index], around.tools.len());
-        let (mover, body) = (&around.movers[hands + other], &around.model.bodies[other]);
+    fn with_rigid(&mut self, index: usize, other: BodyId, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
+        let touching = &self.bodies[index];
+        let (mover, body) = (&around.movers.bodies[other.0], &around.model.bodies[other.0]);
         let pose = mover.pose * mover.pose_body_shape;
         let rigid = RigidPlace { shape: &mover.shape, field: body.field.as_deref(), now: pose, before: pose };
-        let pair = pair_id(touching.body, other);
+        let pair = pair_id(touching.body.0, other.0);
         let query = Self::query(around, pair);
         self.found.clear();
         self.finder.against_rigid(&touching.skin.surface, &touching.place, &rigid, &query, &mut self.found);
-        let friction = (around.pair)(around.model.bodies[touching.body].material, body.material).0;
+        let friction = (around.pair)(around.model.bodies[touching.body.0].material, body.material).0;
         for contact in &self.found {
             let Partner::Rigid(point) = contact.partner else { continue };
             let point_body = carried(&mover.pose_body_shape, &point);
             let partner = if mover.yields() {
-                End::Rigid { mover: hands + other, point_body, rows: Default::default() }
+                End::Rigid { mover: MoverId::Body(other), point_body, rows: Default::default() }
             } else {
                 End::Still { body: Some(other), point: carried(&mover.pose, &point_body) }
             };
@@ -163,11 +164,11 @@ impl SoftContacts {
 
     fn with_soft(&mut self, index: usize, other: usize, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
         let (a, b) = (&self.bodies[index], &self.bodies[other]);
-        let pair = pair_id(a.body, b.body);
+        let pair = pair_id(a.body.0, b.body.0);
         let query = Self::query(around, pair);
         self.found.clear();
         self.finder.against_soft((&a.skin.surface, &a.place), (&b.skin.surface, &b.place), &query, &mut self.found);
-        let material = |touching: &Touching| around.model.bodies[touching.body].material;
+        let material = |touching: &Touching| around.model.bodies[touching.body.0].material;
         // Serous skins of organs slide on each other without friction.
         let organs = [a, b].iter().all(|touching| around.bodies[touching.body].tissue().is_some());
         let friction = if organs { 0.0 } else { (around.pair)(material(a), material(b)).0 };
@@ -181,11 +182,11 @@ impl SoftContacts {
 
     fn with_itself(&mut self, index: usize, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
         let touching = &self.bodies[index];
-        let pair = pair_id(touching.body, touching.body);
+        let pair = pair_id(touching.body.0, touching.body.0);
         let query = Self::query(around, pair);
         self.found.clear();
         self.finder.against_itself(&touching.skin.surface, &touching.place, &query, &mut self.found);
-        let material = around.model.bodies[touching.body].material;
+        let material = around.model.bodies[touching.body.0].material;
         let friction = (around.pair)(material, material).0;
         for contact in &self.found {
             let Partner::Soft(point) = contact.partner else { continue };

@@ -10,6 +10,7 @@
 
 use super::super::super::body::Point;
 use super::super::super::body::tissue::Tissue;
+use super::super::super::ids::BodyId;
 use crate::math::Vec3;
 
 /// Way over which a channel takes on the direction of the needle, m.
@@ -36,7 +37,7 @@ pub(super) struct Knot {
 /// See the file's head.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
-    pub tissue: usize,
+    pub tissue: BodyId,
     /// At rest, from the entry on; the last one is the end.
     line: Vec<Vec3>,
     /// Way to each of them, m.
@@ -66,7 +67,7 @@ pub(super) struct Steer {
 
 impl Path {
     /// A channel that begins at a point of the tissue and goes in `direction` of the world.
-    pub(super) fn begin(tissue: usize, body: &Tissue, entry: Point, direction: &Vec3, sizes: (f64, f64)) -> Self {
+    pub(super) fn begin(tissue: BodyId, body: &Tissue, entry: Point, direction: &Vec3, sizes: (f64, f64)) -> Self {
         Self {
             tissue,
             line: vec![entry.rest],

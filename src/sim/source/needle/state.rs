@@ -11,6 +11,7 @@ use super::super::super::assemble::Assembly;
 use super::super::super::body::tissue::Tissue;
 use super::super::super::body::{Anchor, Body, Point};
 use super::super::super::constraint::{Constraint, End, Span};
+use super::super::super::ids::BodyId;
 use super::path::{Path, Steer};
 use super::{Layer, NeedleModel};
 use crate::fem::{BeamBody, BeamError, FemError};
@@ -44,7 +45,7 @@ enum Whereabouts {
 /// A surface in front of the tip.
 #[derive(Clone, Debug)]
 struct Surface {
-    tissue: usize,
+    tissue: BodyId,
     point: Point,
     normal: Vec3,
     /// Way from the tip along the needle, m.
@@ -55,7 +56,7 @@ struct Surface {
 pub(in crate::sim) struct NeedleSource {
     model: Arc<NeedleModel>,
     /// Place of the beam among the bodies.
-    beam: usize,
+    beam: BodyId,
     pub(in crate::sim) known: TipReport,
     /// Constraint of the tip in this step.
     pub(in crate::sim) tip_id: Option<BlockId>,
@@ -80,13 +81,13 @@ pub enum NeedleError {
 }
 
 /// The tissue that is body `index`. Surfaces and paths name bodies that are tissue.
-fn tissue(bodies: &[Body], index: usize) -> &Tissue {
+fn tissue(bodies: &[Body], index: BodyId) -> &Tissue {
     bodies[index].tissue().expect("paths and surfaces lie in tissue")
 }
 
 impl NeedleSource {
     /// The source of the needle whose beam is body `beam`, outside of all tissue.
-    pub(in crate::sim) fn new(model: Arc<NeedleModel>, beam: usize) -> Self {
+    pub(in crate::sim) fn new(model: Arc<NeedleModel>, beam: BodyId) -> Self {
         Self {
             model,
             beam,
@@ -212,7 +213,7 @@ impl NeedleSource {
     }
 
     /// A constraint between the beam at an arc length and tissue.
-    fn between(&self, at_m: f64, tissue: usize, anchor: Anchor, directions: [Vec3; 3]) -> Span {
+    fn between(&self, at_m: f64, tissue: BodyId, anchor: Anchor, directions: [Vec3; 3]) -> Span {
         let beam = End::Soft { body: self.beam, anchor: Anchor::Along(at_m) };
         Span::new([beam, End::Soft { body: tissue, anchor }], directions)
     }
@@ -262,9 +263,9 @@ impl NeedleSource {
     fn look_ahead(&self, bodies: &[Body]) -> Option<Surface> {
         let (length, beam) = (self.length_m(), self.beam(bodies));
         let (tip, direction) = (beam.point(length), beam.tangent(length));
-        let occupied = |tissue: usize| self.paths.iter().any(|path| path.occupied && path.tissue == tissue);
+        let occupied = |tissue: BodyId| self.paths.iter().any(|path| path.occupied && path.tissue == tissue);
         let mut best: Option<Surface> = None;
-        let tissues = bodies.iter().enumerate().filter_map(|(index, body)| Some((index, body.tissue()?)));
+        let tissues = bodies.iter().enumerate().filter_map(|(index, body)| Some((BodyId(index), body.tissue()?)));
         for (index, tissue) in tissues.filter(|(index, _)| !occupied(*index)) {
             let Some((ahead_m, normal, rest)) = tissue.meets(&tip, &direction, (-BEHIND_M, AHEAD_M), FACES) else {
                 continue;
@@ -293,7 +294,7 @@ impl NeedleSource {
         let (t1, t2) = steady_tangents(&surface.normal);
         let anchor = Anchor::Point(surface.point.clone());
         let span = self.between(self.length_m(), surface.tissue, anchor, [surface.normal, t1, t2]);
-        let id = BlockId::Surface(surface.tissue as u16);
+        let id = BlockId::Surface(surface.tissue.0 as u16);
         self.tip_grows = layer.friction_n_per_m;
         self.tip_id = Some(id);
         assembly.constraints.push(Constraint::of_span(id, law, span));
@@ -442,7 +443,7 @@ impl NeedleSource {
 }
 
 /// How far the tip is from the target of the tissue it is in, and whether it is where it must not be.
-fn figures_of_tip(figures: &mut NeedleView, in_forbidden: &mut bool, bodies: &[Body], tip: Option<(usize, Vec3)>) {
+fn figures_of_tip(figures: &mut NeedleView, in_forbidden: &mut bool, bodies: &[Body], tip: Option<(BodyId, Vec3)>) {
     figures.target_m = None;
     let aimed =
         bodies.iter().find_map(|body| body.tissue()?.model.target.as_ref().map(|target| (body.tissue(), target)));
