@@ -2,6 +2,7 @@
 //!
 //! Thread: any (RT safe: plain data).
 
+use super::Slot;
 use crate::math::{Pose, Vec3};
 
 /// Most candidates in one reply. More than the haptic snapshot has room for; the nearest are kept.
@@ -41,9 +42,9 @@ pub struct Candidate {
     /// Index of the pair in the model.
     pub pair: u16,
     /// Body A.
-    pub body_a: u16,
+    pub body_a: Slot,
     /// Body B.
-    pub body_b: u16,
+    pub body_b: Slot,
     /// Point of A's surface, in the frame of body A.
     pub point_a: Vec3,
     /// Point of B's surface, in the frame of body B.
@@ -63,8 +64,8 @@ impl Candidate {
     pub const EMPTY: Self = Self {
         id: 0,
         pair: 0,
-        body_a: 0,
-        body_b: 0,
+        body_a: Slot(0),
+        body_b: Slot(0),
         point_a: Vec3::new(0.0, 0.0, 0.0),
         point_b: Vec3::new(0.0, 0.0, 0.0),
         normal: Vec3::new(0.0, 0.0, 1.0),

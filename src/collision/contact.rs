@@ -23,7 +23,7 @@
 use super::face::faces;
 use super::minimum::{Hit, touch};
 use super::select::{MAX_PER_PAIR, Place, Places};
-use super::{Candidate, Candidates, Side};
+use super::{Candidate, Candidates, Side, Slot};
 use crate::geometry::{Distance, Feature, Outline, Surface};
 use crate::math::{Pose, Vec3};
 
@@ -37,7 +37,7 @@ pub struct Placed<'a> {
     /// Faces of a mesh that touches with its features.
     pub outline: Option<&'a Outline>,
     /// Index of the body it belongs to.
-    pub body: u16,
+    pub body: Slot,
     /// Where the body is.
     pub pose_world_body: Pose,
     /// Where the shape is on the body.

@@ -16,7 +16,7 @@ fn touch_at(a: (Shape, Pose), b: (Shape, Pose), margin: f64) -> Vec<Candidate> {
         surface: shape,
         features,
         outline: None,
-        body,
+        body: Slot(body),
         pose_world_body,
         pose_body_shape: Pose::identity(),
     };

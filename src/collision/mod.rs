@@ -33,7 +33,9 @@ mod thread;
 
 pub use candidate::{Candidate, Candidates, MAX_CANDIDATES, Side};
 pub use contact::{Placed, collide};
-pub use model::{Collider, CollisionModel, MAX_BODIES, Memory, ModelError, Pair, Reply, Request, Watch};
+pub use model::{
+    Collider, ColliderId, CollisionModel, MAX_BODIES, Memory, ModelError, Pair, Reply, Request, Slot, Watch,
+};
 pub use parts::{Outlook, Reduction};
 pub use select::MAX_PER_PAIR;
 pub use thread::{Service, Threaded};

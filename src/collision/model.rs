@@ -20,11 +20,32 @@ use std::sync::Arc;
 /// Most bodies in one request.
 pub const MAX_BODIES: usize = 32;
 
+/// A body by its number in a [`Request`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot(pub u16);
+
+impl Slot {
+    /// Its place among the poses of a request.
+    #[must_use]
+    pub fn place(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// Its bit in [`Reply::unsound`].
+    fn bit(self) -> u32 {
+        1 << self.0
+    }
+}
+
+/// A collider by its place in the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColliderId(pub u16);
+
 /// A shape fixed to a body.
 #[derive(Clone)]
 pub struct Collider {
-    /// Index of the body in a [`Request`].
-    pub body: u16,
+    /// The body.
+    pub body: Slot,
     /// The shape.
     pub shape: Shape,
     /// Where it is on the body, whose origin is its centre of mass.
@@ -36,7 +57,7 @@ pub struct Collider {
 impl Collider {
     /// A shape fixed to a body, without fast distances.
     #[must_use]
-    pub fn new(body: u16, shape: Shape, pose_body_shape: Pose) -> Self {
+    pub fn new(body: Slot, shape: Shape, pose_body_shape: Pose) -> Self {
         Self { body, shape, pose_body_shape, field: None }
     }
 
@@ -45,13 +66,13 @@ impl Collider {
     }
 }
 
-/// Two colliders that may touch, by index.
+/// Two colliders that may touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The first: normals point towards it.
-    pub a: u16,
+    pub a: ColliderId,
     /// The second.
-    pub b: u16,
+    pub b: ColliderId,
 }
 
 /// Why a model cannot be.
@@ -198,11 +219,11 @@ impl CollisionModel {
         }
         for (index, collider) in colliders.iter().enumerate() {
             collider.shape.check().map_err(|error| ModelError::Shape { index, error })?;
-            if usize::from(collider.body) >= MAX_BODIES {
-                return Err(ModelError::Body { index, body: collider.body });
+            if collider.body.place() >= MAX_BODIES {
+                return Err(ModelError::Body { index, body: collider.body.0 });
             }
         }
-        let body = |index: u16| colliders.get(usize::from(index)).map(|c| c.body);
+        let body = |id: ColliderId| colliders.get(usize::from(id.0)).map(|c| c.body);
         let stray = pairs.iter().position(|pair| match (body(pair.a), body(pair.b)) {
             (Some(a), Some(b)) => a == b,
             _ => true,
@@ -240,12 +261,12 @@ impl CollisionModel {
 
     /// Every pair of colliders of different bodies, unless both are of bodies that never move.
     #[must_use]
-    pub fn every_pair(colliders: &[Collider], is_fixed: impl Fn(u16) -> bool) -> Vec<Pair> {
+    pub fn every_pair(colliders: &[Collider], is_fixed: impl Fn(Slot) -> bool) -> Vec<Pair> {
         let mut pairs = Vec::new();
         for (i, a) in colliders.iter().enumerate() {
             for (j, b) in colliders.iter().enumerate().skip(i + 1) {
                 if a.body != b.body && !(is_fixed(a.body) && is_fixed(b.body)) {
-                    pairs.push(Pair { a: i as u16, b: j as u16 });
+                    pairs.push(Pair { a: ColliderId(i as u16), b: ColliderId(j as u16) });
                 }
             }
         }
@@ -256,6 +277,10 @@ impl CollisionModel {
     #[must_use]
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
+    }
+
+    fn collider(&self, id: ColliderId) -> &Prepared {
+        &self.colliders[usize::from(id.0)]
     }
 
     /// Gap below which candidates are reported, m.
@@ -269,7 +294,7 @@ impl CollisionModel {
     pub fn memory(&self, wish: Wish) -> Memory {
         let mut gpu = None;
         let pairs = self.pairs.iter().map(|pair| {
-            let (a, b) = (&self.colliders[usize::from(pair.a)], &self.colliders[usize::from(pair.b)]);
+            let (a, b) = (self.collider(pair.a), self.collider(pair.b));
             let mut eyes = |own: &Prepared, other: &Prepared| {
                 let (part, field) = (own.collider.part()?, other.collider.field.as_ref()?);
                 let unwanted = || Err(GpuError::NoAdapter("none was asked for".into()));
@@ -292,13 +317,13 @@ impl CollisionModel {
         reply.unsound = 0;
         for prepared in &self.colliders {
             let body = prepared.collider.body;
-            if !pose_is_sound(&request.poses[usize::from(body)]) {
-                reply.unsound |= 1 << body;
+            if !pose_is_sound(&request.poses[body.place()]) {
+                reply.unsound |= body.bit();
             }
         }
         for (index, pair) in self.pairs.iter().enumerate() {
-            let (a, b) = (&self.colliders[usize::from(pair.a)], &self.colliders[usize::from(pair.b)]);
-            if reply.unsound & (1 << a.collider.body | 1 << b.collider.body) != 0 {
+            let (a, b) = (self.collider(pair.a), self.collider(pair.b));
+            if reply.unsound & (a.collider.body.bit() | b.collider.body.bit()) != 0 {
                 continue;
             }
             let (placed_a, placed_b) = (a.placed(request), b.placed(request));
@@ -315,16 +340,16 @@ impl CollisionModel {
     /// The candidates of pair `index`, of which one is a part that touches with its nodes.
     fn look_at_parts(&self, index: usize, request: &Request, memory: &mut Memory, out: &mut Candidates) {
         let pair = &self.pairs[index];
-        let (a, b) = (&self.colliders[usize::from(pair.a)], &self.colliders[usize::from(pair.b)]);
+        let (a, b) = (self.collider(pair.a), self.collider(pair.b));
         let (body_a, body_b) = (a.collider.body, b.collider.body);
-        let pose = |body: u16| &request.poses[usize::from(body)];
-        let outlook = |body: u16| &request.outlooks[usize::from(body)];
+        let pose = |body: Slot| &request.poses[body.place()];
+        let outlook = |body: Slot| &request.outlooks[body.place()];
         let (holder_a, holder_b) = (a.holder(pose(body_a)), b.holder(pose(body_b)));
         let origin = pose(body_a).translation.vector;
         let Memory { near, far, pairs } = memory;
         let PairMemory { eyes, reducer } = &mut pairs[index];
         tell(near.find([&holder_a, &holder_b], eyes, &origin, self.margin).as_ref());
-        let watch = self.watch.filter(|watch| body_a < watch.bodies || body_b < watch.bodies);
+        let watch = self.watch.filter(|watch| body_a.0 < watch.bodies || body_b.0 < watch.bodies);
         far.scan([&holder_a, &holder_b], &origin, (self.margin, watch.map_or(0.0, |watch| watch.reach_m)));
         let way = Way::of((pose(body_a), outlook(body_a)), (pose(body_b), outlook(body_b)));
         let size = a.ball.radius.min(b.ball.radius);
@@ -411,7 +436,7 @@ impl Prepared {
             features: &self.features,
             outline: self.collider.shape.outline(),
             body: self.collider.body,
-            pose_world_body: request.poses[usize::from(self.collider.body)],
+            pose_world_body: request.poses[self.collider.body.place()],
             pose_body_shape: self.collider.pose_body_shape,
         }
     }
@@ -424,7 +449,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn collider(body: u16, shape: Shape) -> Collider {
-        Collider::new(body, shape, Pose::identity())
+        Collider::new(Slot(body), shape, Pose::identity())
     }
 
     #[test]
@@ -432,8 +457,8 @@ mod tests {
         let ball = Shape::Sphere(Sphere { radius: 1.0 });
         let colliders =
             [collider(0, ball.clone()), collider(1, ball.clone()), collider(2, ball.clone()), collider(2, ball)];
-        let pairs = CollisionModel::every_pair(&colliders, |body| body < 2);
-        let expected = [(0, 2), (0, 3), (1, 2), (1, 3)].map(|(a, b)| Pair { a, b });
+        let pairs = CollisionModel::every_pair(&colliders, |body| body < Slot(2));
+        let expected = [(0, 2), (0, 3), (1, 2), (1, 3)].map(|(a, b)| Pair { a: ColliderId(a), b: ColliderId(b) });
         assert_eq!(pairs, expected);
     }
 
@@ -441,7 +466,7 @@ mod tests {
     fn nonsense_is_refused() {
         let ball = Shape::Sphere(Sphere { radius: 1.0 });
         let two = [collider(0, ball.clone()), collider(0, ball.clone())];
-        let pair = |a, b| vec![Pair { a, b }];
+        let pair = |a, b| vec![Pair { a: ColliderId(a), b: ColliderId(b) }];
         assert_eq!(CollisionModel::new(&two, pair(0, 1), 0.01).err(), Some(ModelError::Pair(0)));
         assert_eq!(CollisionModel::new(&two, pair(0, 7), 0.01).err(), Some(ModelError::Pair(0)));
         assert_eq!(CollisionModel::new(&two, vec![], 0.0).err(), Some(ModelError::Margin));

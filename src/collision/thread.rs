@@ -169,15 +169,16 @@ impl Drop for Threaded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collision::{Collider, Pair};
+    use crate::collision::{Collider, ColliderId, Pair, Slot};
     use crate::geometry::{HalfSpace, Shape, Sphere};
     use crate::math::Pose;
     use crate::shared::{MonoNs, Stamp};
 
     fn model() -> CollisionModel {
-        let collider = |body, shape| Collider::new(body, shape, Pose::identity());
+        let collider = |body, shape| Collider::new(Slot(body), shape, Pose::identity());
         let colliders = [collider(0, Shape::Sphere(Sphere { radius: 0.1 })), collider(1, Shape::HalfSpace(HalfSpace))];
-        CollisionModel::new(&colliders, vec![Pair { a: 0, b: 1 }], 0.01).expect("the model is sound")
+        CollisionModel::new(&colliders, vec![Pair { a: ColliderId(0), b: ColliderId(1) }], 0.01)
+            .expect("the model is sound")
     }
 
     fn request(sequence: u64, height: f64) -> Request {

@@ -6,7 +6,7 @@
 //! the other (`collision::contact`), so that what passes here starts without contact forces there. Two meshes of which one deforms
 //! are coarse enough to cross without a node of one inside the other: their edges are searched as well.
 
-use crate::collision::{Candidates, Placed as Collider, collide};
+use crate::collision::{Candidates, Placed as Collider, Slot, collide};
 use crate::geometry::mesh::{MeshSurface, TriMesh};
 use crate::geometry::{Feature, Shape, Surface};
 use crate::math::{Pose, Vec3};
@@ -28,7 +28,7 @@ pub(super) struct Placed<'a> {
 /// Depth of the deepest place where two placed shapes overlap by more than [`RESTING_M`].
 pub(super) fn overlap_m(a: &Placed<'_>, b: &Placed<'_>) -> Option<f64> {
     let (features_a, features_b) = (a.shape.all_features(), b.shape.all_features());
-    let (placed_a, placed_b) = (collider(a, &features_a, 0), collider(b, &features_b, 1));
+    let (placed_a, placed_b) = (collider(a, &features_a, Slot(0)), collider(b, &features_b, Slot(1)));
     let mut found = Candidates::new();
     collide(0, &placed_a, &placed_b, RESTING_M, &mut found);
     let deepest = found.as_slice().iter().map(|candidate| candidate.gap).fold(f64::INFINITY, f64::min);
@@ -40,7 +40,7 @@ pub(super) fn overlap_m(a: &Placed<'_>, b: &Placed<'_>) -> Option<f64> {
 }
 
 /// The shape as a collider of its own.
-fn collider<'a>(placed: &Placed<'a>, features: &'a [Feature], body: u16) -> Collider<'a> {
+fn collider<'a>(placed: &Placed<'a>, features: &'a [Feature], body: Slot) -> Collider<'a> {
     let (pose_world_body, pose_body_shape) = (*placed.pose, Pose::identity());
     Collider {
         surface: placed.shape,

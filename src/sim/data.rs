@@ -16,7 +16,7 @@ use super::source::needle::NeedleSource;
 use super::source::soft::SoftContacts;
 use super::step::FORESEEN_S;
 use super::{BodyModel, MaterialOrder, Motion, NeedleError, SimModel};
-use crate::collision::{Collider, CollisionModel, ModelError, Request, Service, Watch};
+use crate::collision::{Collider, ColliderId, CollisionModel, ModelError, Pair, Request, Service, Slot, Watch};
 use crate::geometry::{Feature, Shape};
 use crate::math::{Pose, Twist, Vec3, Wrench};
 use crate::mechanism::newton::Workspace;
@@ -370,27 +370,26 @@ fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
     let tools = model.tools.iter().map(|tool| (&tool.shape, tool.pose_tool_shape, &tool.field));
     let bodies = model.bodies.iter().map(|body| (&body.shape, body.pose_body_shape, &body.field));
     let collider = |(index, (shape, pose_body_shape, field)): (usize, (&Shape, Pose, &Option<_>))| Collider {
-        body: index as u16,
+        body: Slot(index as u16),
         shape: shape.clone(),
         pose_body_shape,
         field: field.clone(),
     };
     let colliders: Vec<Collider> = tools.chain(bodies).enumerate().map(collider).collect();
-    let motion = |mover: u16| {
-        let body = MoverId::of_slot(usize::from(mover), hands).body();
-        body.and_then(|body| model.bodies.get(body.0)).map(|body| &body.motion)
+    let body_at = |slot: Slot| MoverId::of_slot(slot, hands).body();
+    let body_of = |collider: ColliderId| body_at(colliders[usize::from(collider.0)].body);
+    let is_fixed = |slot: Slot| body_at(slot).is_some_and(|body| matches!(model.bodies[body.0].motion, Motion::Fixed));
+    let deforms = |collider: ColliderId| {
+        let soft = |motion: &Motion| matches!(motion, Motion::Elastic(_) | Motion::Corotational(_) | Motion::Tissue(_));
+        body_of(collider).is_some_and(|body| soft(&model.bodies[body.0].motion))
     };
-    let is_fixed = |mover: u16| matches!(motion(mover), Some(Motion::Fixed));
-    let deforms =
-        |mover: u16| matches!(motion(mover), Some(Motion::Elastic(_) | Motion::Corotational(_) | Motion::Tissue(_)));
-    let joined = |a: u16, b: u16| {
-        let body = |mover: u16| MoverId::of_slot(usize::from(mover), hands).body();
-        let both = [body(a), body(b)];
+    let joined = |pair: &Pair| {
+        let both = [body_of(pair.a), body_of(pair.b)];
         model.joints.iter().any(|joint| joint.bodies == both || joint.bodies == [both[1], both[0]])
     };
     let mut pairs = CollisionModel::every_pair(&colliders, is_fixed);
     // Soft bodies have a detection of their own; bodies that a joint connects do not touch.
-    pairs.retain(|pair| !deforms(pair.a) && !deforms(pair.b) && !joined(pair.a, pair.b));
+    pairs.retain(|pair| !deforms(pair.a) && !deforms(pair.b) && !joined(pair));
     let made = CollisionModel::new(&colliders, pairs, model.margin_m)?;
     let made = made.reducing(model.reduction, CONTACTS_OF_PARTS);
     // A short step needs no watch: what is next is among the contacts.

@@ -6,6 +6,7 @@
 //! the bodies behind them; that order exists in [`MoverId::slot`] and [`MoverId::of_slot`] alone.
 
 use super::body::Body;
+use crate::collision::Slot;
 use std::ops::{Index, IndexMut};
 
 /// A hand, and the tool that it holds.
@@ -25,16 +26,17 @@ pub(super) enum MoverId {
 
 impl MoverId {
     /// Its number in collision detection, in a scene with this many hands.
-    pub(super) fn slot(self, hands: usize) -> usize {
-        match self {
+    pub(super) fn slot(self, hands: usize) -> Slot {
+        Slot(match self {
             Self::Tool(hand) => hand.0,
             Self::Body(body) => hands + body.0,
-        }
+        } as u16)
     }
 
     /// The mover of a number of collision detection.
-    pub(super) fn of_slot(slot: usize, hands: usize) -> Self {
-        slot.checked_sub(hands).map_or(Self::Tool(HandId(slot)), |body| Self::Body(BodyId(body)))
+    pub(super) fn of_slot(slot: Slot, hands: usize) -> Self {
+        let place = slot.place();
+        place.checked_sub(hands).map_or(Self::Tool(HandId(place)), |body| Self::Body(BodyId(body)))
     }
 
     /// The body, where it is one.

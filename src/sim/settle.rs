@@ -331,7 +331,7 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
             body.shift(advance(body.pose(), &shift, 1.0));
             lifted += body.ledger().potential_j() - before;
             (mover.pose, mover.bent) = (*body.pose(), Bent::at(*body.pose()));
-            data.request.poses[id.slot(hands)] = *body.pose();
+            data.request.poses[id.slot(hands).place()] = *body.pose();
             moved.push(BodyId(index));
         }
     }

@@ -240,7 +240,7 @@ fn expect(model: &SimModel, data: &mut SimData, step_s: f64) {
     };
     for (hand, (tool, seen)) in model.tools.iter().zip(&data.seen).enumerate() {
         let slot = MoverId::Tool(HandId(hand)).slot(hands);
-        data.request.outlooks[slot] = outlook(&seen.twist_tool, &seen.load, &tool.inverse_mass());
+        data.request.outlooks[slot.place()] = outlook(&seen.twist_tool, &seen.load, &tool.inverse_mass());
     }
     for (index, body) in data.bodies.iter().enumerate() {
         let Body::Rigid(body) = body else { continue };
@@ -253,7 +253,8 @@ fn expect(model: &SimModel, data: &mut SimData, step_s: f64) {
                 load += contact.rows[side][1] * force[1] + contact.rows[side][2] * force[2];
             }
         }
-        data.request.outlooks[mover.slot(hands)] = outlook(body.twist(), &load, &body.inertia().inverse_matrix());
+        data.request.outlooks[mover.slot(hands).place()] =
+            outlook(body.twist(), &load, &body.inertia().inverse_matrix());
     }
 }
 
@@ -269,7 +270,7 @@ fn look(model: &SimModel, data: &mut SimData) {
     data.tool_contacts.clear();
     for candidate in reply.candidates.as_mut_slice() {
         let slots = [candidate.body_a, candidate.body_b];
-        let movers = slots.map(|slot| MoverId::of_slot(usize::from(slot), data.hands()));
+        let movers = slots.map(|slot| MoverId::of_slot(slot, data.hands()));
         if !fresh {
             candidate.refresh(&data.movers[movers[0]].pose, &data.movers[movers[1]].pose);
         }
