@@ -363,6 +363,30 @@ fn a_request_that_is_never_finished_does_not_keep_its_place() {
 }
 
 #[test]
+fn heads_that_come_by_the_byte_keep_no_new_page_waiting() {
+    // They may take for ever: nobody has to wait for it.
+    let for_ever = Duration::from_secs(3600);
+    let limits = Limits { connections: 8, head: for_ever, life: for_ever, ..Limits::default() };
+    let server = Running::start(limits, |_| true, true);
+    let slow: Vec<TcpStream> = (0..40).map(|_| server.connect()).collect();
+    for byte in b"GET / HTTP/1.1\r\nHost: local" {
+        for mut stream in &slow {
+            // Some have been sent away by now.
+            let _ = stream.write_all(&[*byte]);
+        }
+    }
+    for _ in 0..20 {
+        server.is_well();
+    }
+    // Those that were closed were the ones that had been silent for longest.
+    let kept = server.connect();
+    (0..6).for_each(|_| server.is_well());
+    let mut kept = kept;
+    kept.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").expect("it is open");
+    assert!(rest(&mut kept).contains("200 OK"));
+}
+
+#[test]
 fn one_that_does_not_read_is_ended_by_its_lifetime() {
     let short = Duration::from_millis(300);
     let limits = Limits { connections: 2, life: short, grace: short, ..Limits::default() };

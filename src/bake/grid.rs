@@ -34,18 +34,30 @@ impl GridPlan {
 /// # Errors
 /// If the plan is unusable, or asks for too much memory.
 pub fn bake_grid(source: &Source, plan: &GridPlan) -> Result<Baked, GridError> {
+    bake_grid_within(source, plan, &mut |_| true)
+}
+
+/// The same, as long as `spend` allows so many nodes more.
+///
+/// # Errors
+/// As [`bake_grid`], or when `spend` refuses.
+pub fn bake_grid_within(
+    source: &Source,
+    plan: &GridPlan,
+    spend: &mut dyn FnMut(usize) -> bool,
+) -> Result<Baked, GridError> {
     let clearance = plan.band + 2.0 * plan.spacing;
     let (low, high) = source.domain(clearance);
     let GridPlan { spacing, band } = *plan;
     let model = if source.symmetry == Symmetry::None {
-        Model::Space(BlockGrid::new(&GridSpec { low, high, spacing, band, clearance }, |at| source.at(at))?)
+        Model::Space(BlockGrid::within(&GridSpec { low, high, spacing, band, clearance }, |at| source.at(at), spend)?)
     } else {
         let (low, high) = ([low[0], low[1]], [high[0], high[1]]);
         let at = |at: &[f64; 2]| {
             let (value, [a, b, _]) = source.at(&[at[0], at[1], 0.0]);
             (value, [a, b])
         };
-        Model::Profile(BlockGrid::new(&GridSpec { low, high, spacing, band, clearance }, at)?)
+        Model::Profile(BlockGrid::within(&GridSpec { low, high, spacing, band, clearance }, at, spend)?)
     };
     let (symmetry, cuts) = (source.symmetry, source.cuts.clone());
     Ok(Baked { symmetry, cuts, model, band: plan.band, bounds: source.bounds, source: source.hash(plan) })

@@ -18,7 +18,7 @@ mod part;
 mod source;
 mod train;
 
-pub use grid::{GridPlan, bake_grid};
+pub use grid::{GridPlan, bake_grid, bake_grid_within};
 pub use measure::{FieldError, measure};
 pub use part::{Design, DesignError, Ready};
 pub use source::{Source, SourceError};

@@ -48,6 +48,11 @@ pub(super) fn setting(setting: &Setting, new: &Value) -> Vec<u8> {
     value(&table::address_of(setting), new)
 }
 
+/// The number that a receiver is to send back.
+pub(super) fn number(number: i32) -> Vec<u8> {
+    encode("/hapticd/lease/number", &[number.into()])
+}
+
 pub(super) fn version() -> Vec<u8> {
     let version = env!("CARGO_PKG_VERSION");
     encode("/hapticd/version.reply", &["hapticd".into(), version.into(), TABLE_VERSION.into()])

@@ -4,7 +4,12 @@
 //!
 //! A client is the address its answers go to. A lease ends by itself, so that whoever next listens on the port of a
 //! client that vanished is not sent that client's streams for long.
+//!
+//! The address of a datagram can be forged, and a stream is a thousand times as much as what asks for it. So a receiver beyond this
+//! machine is sent a number first, and nothing more before that host has sent it back. Leases and samples are counted by host, and those
+//! who may only read cannot use up more than half of either.
 
+use super::access::Level;
 use super::osc::{Sent, encode};
 use super::peer::Peer;
 use super::plant::{Code, Plant, Refused};
@@ -12,6 +17,14 @@ use super::stream::{self, Stream};
 use super::trail::Trail;
 use super::{metrics::HubFigures, table};
 use crate::shared::{MonoNs, NS_PER_S, SkinFrame};
+use std::hash::{BuildHasher as _, RandomState};
+
+/// Part of the leases that one host may hold, beyond clients of this machine that may do everything.
+const SHARE_OF_HOST: usize = 4;
+/// Part of leases and samples for all that may only read, and of samples for one host.
+const SHARE_OF_READERS: usize = 2;
+/// How long an answer to the number is waited for, s.
+pub(super) const CONFIRM_S: u64 = 10;
 
 /// Bounds on clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +39,8 @@ pub struct Limits {
     pub total_hz: f64,
     /// How long a lease lasts, s.
     pub lease_s: u32,
+    /// Receivers beyond this machine must confirm what they are about to be sent.
+    pub confirm: bool,
 }
 
 #[derive(Debug)]
@@ -43,6 +58,9 @@ struct Subscription {
 struct Client {
     to: Peer,
     asker: Peer,
+    role: Level,
+    /// The number that the receiver has not sent back yet.
+    number: Option<i32>,
     until: MonoNs,
     notified: bool,
     streams: Vec<Subscription>,
@@ -74,16 +92,51 @@ impl Subscription {
     }
 }
 
+/// Who asks for something to be sent, and where to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asker {
+    pub(super) from: Peer,
+    pub(super) to: Peer,
+    pub(super) role: Level,
+}
+
+impl Asker {
+    /// True for a program of this machine that may do everything: no use to count what it could take anyway.
+    fn is_own(&self) -> bool {
+        self.role == Level::Control && self.to.is_here()
+    }
+}
+
+/// Numbers that nobody can guess.
+#[derive(Debug, Default)]
+struct Numbers {
+    key: RandomState,
+    count: u64,
+}
+
+impl Numbers {
+    fn next(&mut self) -> i32 {
+        self.count += 1;
+        (self.key.hash_one(self.count) >> 33) as i32
+    }
+}
+
 /// All clients with a lease.
 #[derive(Debug)]
 pub(super) struct Clients {
     list: Vec<Client>,
     limits: Limits,
+    numbers: Numbers,
 }
 
 impl Clients {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { list: Vec::new(), limits }
+        Self { list: Vec::new(), limits, numbers: Numbers::default() }
+    }
+
+    /// Whether receivers beyond this machine must confirm, from now on.
+    pub(super) fn set_confirm(&mut self, confirm: bool) {
+        self.limits.confirm = confirm;
     }
 
     fn until(&self, now: MonoNs) -> MonoNs {
@@ -93,35 +146,74 @@ impl Clients {
     /// Prolongs what was asked for from `from`, and what is sent to `to`.
     pub(super) fn renew(&mut self, from: Peer, to: Peer, now: MonoNs) {
         let until = self.until(now);
-        for client in self.list.iter_mut().filter(|client| client.asker == from || client.to == to) {
+        let theirs = |client: &&mut Client| client.asker == from || client.to == to;
+        for client in self.list.iter_mut().filter(|client| client.number.is_none()).filter(theirs) {
             client.until = until;
         }
     }
 
-    fn client(&mut self, from: Peer, to: Peer, now: MonoNs) -> Result<&mut Client, Refused> {
+    fn client(&mut self, asker: Asker, now: MonoNs) -> Result<&mut Client, Refused> {
+        let Asker { from, to, role } = asker;
         let until = self.until(now);
         let found = self.list.iter().position(|client| client.to == to);
         let index = match found {
             Some(index) => index,
-            None if self.list.len() < self.limits.clients => {
+            None => {
+                self.room(asker)?;
                 tracing::info!(client = %to, "client {to} begins a lease");
-                self.list.push(Client { to, asker: from, until, notified: false, streams: Vec::new() });
+                let number = (self.limits.confirm && !to.is_certain()).then(|| self.numbers.next());
+                self.list.push(Client { to, asker: from, role, number, until, notified: false, streams: Vec::new() });
                 self.list.len() - 1
             }
-            None => return Err(busy(format!("{} clients already; try again later", self.limits.clients))),
         };
         let client = &mut self.list[index];
-        client.asker = from;
-        client.until = until;
+        (client.asker, client.role) = (from, role);
+        client.until = if client.number.is_some() { now.plus(CONFIRM_S * NS_PER_S) } else { until };
         Ok(client)
     }
 
+    /// Whether one more client may come.
+    fn room(&self, asker: Asker) -> Result<(), Refused> {
+        let most = self.limits.clients;
+        if self.list.len() >= most {
+            return Err(busy(format!("{most} clients already; try again later")));
+        }
+        let host = asker.to.host();
+        let own = self.list.iter().filter(|client| client.to.host() == host).count();
+        if !asker.is_own() && own >= most.div_ceil(SHARE_OF_HOST) {
+            return Err(busy(format!("{own} clients of this host already; use one for all, or end others")));
+        }
+        let readers = self.list.iter().filter(|client| client.role == Level::ReadOnly).count();
+        if asker.role == Level::ReadOnly && readers >= most.div_ceil(SHARE_OF_READERS) {
+            return Err(busy(format!("{readers} clients that may only read already; try again later")));
+        }
+        Ok(())
+    }
+
+    /// The number that `to` has to send back before anything is sent there; none when it is known to be there.
+    pub(super) fn number(&self, to: Peer) -> Option<i32> {
+        self.list.iter().find(|client| client.to == to).and_then(|client| client.number)
+    }
+
+    /// A host sends a number back: where events and streams go from now on, and whether events are wanted.
+    pub(super) fn confirm(&mut self, number: i32, from: Peer, now: MonoNs) -> Result<(Peer, bool), Refused> {
+        let until = self.until(now);
+        let theirs = |client: &&mut Client| client.number == Some(number) && client.to.host() == from.host();
+        let Some(client) = self.list.iter_mut().find(theirs) else {
+            let text = "no receiver of this host waits for that number; subscribe again";
+            return Err(Refused { code: Code::NotFound, text: text.into() });
+        };
+        (client.number, client.until) = (None, until);
+        client.streams.iter_mut().for_each(|own| own.due = now);
+        Ok((client.to, client.notified))
+    }
+
     /// Begins or ends events.
-    pub(super) fn notify(&mut self, on: bool, from: Peer, to: Peer, now: MonoNs) -> Result<(), Refused> {
+    pub(super) fn notify(&mut self, on: bool, asker: Asker, now: MonoNs) -> Result<(), Refused> {
         if on {
-            self.client(from, to, now)?.notified = true;
+            self.client(asker, now)?.notified = true;
         } else {
-            self.list.iter_mut().filter(|client| client.to == to).for_each(|client| client.notified = false);
+            self.list.iter_mut().filter(|client| client.to == asker.to).for_each(|client| client.notified = false);
             self.forget_idle();
         }
         Ok(())
@@ -131,25 +223,33 @@ impl Clients {
     pub(super) fn subscribe(
         &mut self,
         (stream, rate_hz): (Stream, f64),
-        from: Peer,
-        to: Peer,
+        asker: Asker,
         now: MonoNs,
     ) -> Result<(), Refused> {
-        let limits = self.limits;
-        let others = |client: &Client| {
-            let others = client.streams.iter().filter(|own| client.to != to || own.stream != stream);
-            others.map(|own| own.rate_hz).sum::<f64>()
+        let (limits, to, host) = (self.limits, asker.to, asker.to.host());
+        // Samples a second of all streams but the one that is replaced.
+        let sum = |wanted: &dyn Fn(&Client) -> bool| -> f64 {
+            let streams = |client: &Client| -> f64 {
+                let others = client.streams.iter().filter(|own| client.to != to || own.stream != stream);
+                others.map(|own| own.rate_hz).sum()
+            };
+            self.list.iter().filter(|client| wanted(client)).map(streams).sum()
         };
-        let total: f64 = self.list.iter().map(others).sum();
-        let own: f64 = self.list.iter().filter(|client| client.to == to).map(others).sum();
-        if own + rate_hz > limits.client_hz || total + rate_hz > limits.total_hz {
+        let part_hz = limits.total_hz / SHARE_OF_READERS as f64;
+        let is_reader = asker.role == Level::ReadOnly;
+        let too_much = sum(&|client| client.to == to) + rate_hz > limits.client_hz
+            || sum(&|_| true) + rate_hz > limits.total_hz
+            || !asker.is_own() && sum(&|client| client.to.host() == host) + rate_hz > part_hz
+            || is_reader && sum(&|client| client.role == Level::ReadOnly) + rate_hz > part_hz;
+        if too_much {
             let text = format!(
-                "too many samples: at most {} Hz for a client and {} Hz in all, its streams together",
+                "too many samples: at most {} Hz for a client, {} Hz in all, and half of that for a host and for all that may only \
+                 read",
                 limits.client_hz, limits.total_hz
             );
             return Err(busy(text));
         }
-        let client = self.client(from, to, now)?;
+        let client = self.client(asker, now)?;
         if let Some(own) = client.streams.iter_mut().find(|own| own.stream == stream) {
             own.rate_hz = rate_hz;
             own.due = now;
@@ -194,12 +294,12 @@ impl Clients {
 
     /// Where those who hear events are.
     pub(super) fn notified(&self) -> impl Iterator<Item = Peer> {
-        self.list.iter().filter(|client| client.notified).map(|client| client.to)
+        self.list.iter().filter(|client| client.notified && client.number.is_none()).map(|client| client.to)
     }
 
     /// Where all with a lease are.
     pub(super) fn all(&self) -> impl Iterator<Item = Peer> {
-        self.list.iter().map(|client| client.to)
+        self.list.iter().filter(|client| client.number.is_none()).map(|client| client.to)
     }
 
     /// Sends the samples that are due.
@@ -210,7 +310,7 @@ impl Clients {
         figures: &mut HubFigures,
         out: &mut Vec<(Vec<u8>, Peer)>,
     ) {
-        for client in &mut self.list {
+        for client in self.list.iter_mut().filter(|client| client.number.is_none()) {
             for own in client.streams.iter_mut().filter(|own| own.due <= now) {
                 // At most one sample a call: older ticks are gone, and sending the newest twice helps nobody.
                 let period_ns = (NS_PER_S as f64 / own.rate_hz) as u64;

@@ -25,10 +25,11 @@ use hyper_util::service::TowerToHyperService;
 use serde_json::Value as Json;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 /// Questions that may wait for the control loop at once.
@@ -45,7 +46,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How much a peer may use up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at once; others wait to be taken up.
+    /// Connections at once; beyond, the one that has been silent for longest is closed for another.
     pub connections: usize,
     /// Time to send the head of a request, and for the next one to begin.
     pub head: Duration,
@@ -216,7 +217,24 @@ impl Drop for Server {
     }
 }
 
-/// Takes up connections. Beyond the limit they wait in the system's own queue: a burst is served late, not refused.
+/// A connection that is open, as far as its server must know it.
+struct Guest {
+    /// Milliseconds after the server began at which something was last heard; [`BUSY`] while an answer is made.
+    heard_ms: Arc<AtomicU64>,
+    handle: AbortHandle,
+}
+
+/// An answer is being made.
+const BUSY: u64 = u64::MAX;
+
+/// The guest to be sent away for another: the one that has been silent for longest, unless all wait for their answers. Whoever sends a
+/// head by the byte holds a place only as long as nobody else wants it.
+fn most_silent(guests: &[Guest]) -> Option<usize> {
+    let silent = guests.iter().enumerate().map(|(index, guest)| (guest.heard_ms.load(Ordering::Relaxed), index));
+    silent.filter(|(heard_ms, _)| *heard_ms != BUSY).min().map(|(_, index)| index)
+}
+
+/// Takes up connections. Beyond the limit a silent one has to go; where all are at work the next waits in the system's own queue.
 async fn accept(
     listener: TcpListener,
     door: Arc<Door>,
@@ -224,36 +242,58 @@ async fn accept(
     limits: Limits,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let room = Arc::new(Semaphore::new(limits.connections));
+    let began = Instant::now();
     let mut open = JoinSet::new();
+    let mut guests: Vec<Guest> = Vec::new();
     loop {
-        let next = async {
-            let permit = Arc::clone(&room).acquire_owned().await.ok()?;
-            Some((listener.accept().await, permit))
-        };
-        let (accepted, permit) = tokio::select! {
-            next = next => match next {
-                Some(next) => next,
-                None => break,
-            },
+        guests.retain(|guest| !guest.handle.is_finished());
+        let room = guests.len() < limits.connections || most_silent(&guests).is_some();
+        let accepted = tokio::select! {
+            accepted = listener.accept(), if room => accepted,
             Some(_) = open.join_next() => continue,
+            // A silent one may have become so without ending.
+            () = tokio::time::sleep(ACCEPT_PAUSE), if !room => continue,
             _ = stopped.changed() => break,
         };
         let Ok((stream, peer)) = accepted else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        if (door.admit)(peer.ip().to_canonical()) {
-            let serving = serve(stream, router.clone(), limits, stopped.clone());
-            open.spawn(async move {
-                serving.await;
-                drop(permit);
-            });
+        if !(door.admit)(peer.ip().to_canonical()) {
+            continue;
         }
+        if guests.len() >= limits.connections
+            && let Some(silent) = most_silent(&guests)
+        {
+            guests.remove(silent).handle.abort();
+        }
+        let heard = Heard { ms: Arc::default(), began };
+        heard.now();
+        let heard_ms = Arc::clone(&heard.ms);
+        let handle = open.spawn(serve(stream, router.clone(), limits, heard, stopped.clone()));
+        guests.push(Guest { heard_ms, handle });
     }
     drop(listener);
     let all_closed = async { while open.join_next().await.is_some() {} };
     let _ = timeout(limits.grace, all_closed).await;
+}
+
+/// When a connection was last heard of.
+#[derive(Clone)]
+struct Heard {
+    ms: Arc<AtomicU64>,
+    began: Instant,
+}
+
+impl Heard {
+    fn now(&self) {
+        let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(BUSY - 1);
+        self.ms.store(ms, Ordering::Relaxed);
+    }
+
+    fn busy(&self) {
+        self.ms.store(BUSY, Ordering::Relaxed);
+    }
 }
 
 /// The two ends of a connection: the address it came in at, one of this machine's own, and that of the peer.
@@ -264,7 +304,7 @@ pub(super) struct Ends {
 }
 
 /// Serves one connection to its end, whatever the peer does.
-async fn serve(stream: TcpStream, router: Router, limits: Limits, mut stopped: watch::Receiver<bool>) {
+async fn serve(stream: TcpStream, router: Router, limits: Limits, heard: Heard, mut stopped: watch::Receiver<bool>) {
     let (Ok(local), Ok(peer)) = (stream.local_addr(), stream.peer_addr()) else { return };
     let ends = Ends { local: local.ip().to_canonical(), peer: peer.ip().to_canonical() };
     // Small answers go at once, and one that is not taken does not pile up in the system. Without these it works too.
@@ -273,7 +313,13 @@ async fn serve(stream: TcpStream, router: Router, limits: Limits, mut stopped: w
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(ends);
-        router.call(request)
+        heard.busy();
+        let (answer, heard) = (router.call(request), heard.clone());
+        async move {
+            let answer = answer.await;
+            heard.now();
+            answer
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

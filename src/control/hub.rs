@@ -2,12 +2,12 @@
 //!
 //! Thread: control. Called with every datagram and every few milliseconds; never waits.
 //!
-//! The way of a datagram: halt? → may this host talk? → is it sending too much? → read it → a later time tag waits →
-//! understand every message → all acts as one → jobs and questions one by one → answers when the plant has them.
+//! The way of a datagram: halt? → may this host talk? → does it send too much? → read it → a later time tag waits → understand every
+//! message → all acts as one → jobs and questions one by one, each paid for first → answers when the plant has them.
 
 use super::access::{Access, Level};
 use super::answer;
-use super::client::{Clients, Limits};
+use super::client::{Asker, Clients, Limits};
 use super::metrics::HubFigures;
 use super::osc::{self, Message, Ntp, Sent};
 use super::peer::Peer;
@@ -16,9 +16,10 @@ use super::rate::Buckets;
 use super::reply;
 use super::schedule::{Schedule, Waiting};
 use super::stream;
-use super::wish::{self, Ask, Context, FORCE_NS, Understood, Wish, refused};
+use super::wish::{self, Ask, Context, FORCE_NS, HINTS, Understood, Wish, refused};
 use crate::shared::lifecycle::State;
 use crate::shared::{MAX_CHANGES, MonoNs, NS_PER_S};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Packets to be sent, and whom to.
@@ -31,6 +32,7 @@ const WHOLE_BUNDLE: &str = "#bundle";
 /// Most requests that wait for the plant; a client may have a part of them.
 pub const MOST_PENDING: usize = 1024;
 const MOST_PENDING_OF_ONE: usize = 128;
+const MOST_PENDING_OF_HOST: usize = 512;
 /// How long an act or a job may stay unanswered, s.
 const ACT_S: u64 = 10;
 const JOB_S: u64 = 600;
@@ -62,7 +64,14 @@ impl Default for HubSettings {
             access: Access::default(),
             raw_force: false,
             own_port: 0,
-            limits: Limits { clients: 64, streams: 16, client_hz: 4000.0, total_hz: 16_000.0, lease_s: 30 },
+            limits: Limits {
+                clients: 64,
+                streams: 16,
+                client_hz: 4000.0,
+                total_hz: 16_000.0,
+                lease_s: 30,
+                confirm: true,
+            },
             scheduled: 256,
             ahead_s: 60,
             rate_hz: 2000.0,
@@ -127,8 +136,9 @@ impl Hub {
     }
 
     /// Obeys others from now on.
-    pub fn set_access(&mut self, access: Access, raw_force: bool) {
+    pub fn set_access(&mut self, access: Access, raw_force: bool, confirm: bool) {
         (self.settings.access, self.settings.raw_force) = (access, raw_force);
+        self.clients.set_confirm(confirm);
     }
 
     /// What the hub has counted.
@@ -246,7 +256,7 @@ impl Hub {
     }
 
     fn admit(&mut self, bytes: &[u8], from: Peer, (now, wall): (MonoNs, Ntp), plant: &mut dyn Plant, out: &mut Outbox) {
-        if !self.buckets.take(from, 1, now) {
+        if !self.buckets.take(from, osc::count(bytes), now) {
             return self.drop_one(from, now, out);
         }
         let packet = match osc::decode(bytes) {
@@ -260,9 +270,6 @@ impl Hub {
                 return;
             }
         };
-        if !self.buckets.take(from, packet.messages.len().saturating_sub(1), now) {
-            return self.drop_one(from, now, out);
-        }
         self.figures.messages += packet.messages.len() as u64;
         self.figures.bundles += u64::from(packet.tag.is_some());
         let ahead_ns = packet.tag.filter(|tag| *tag != Ntp::IMMEDIATELY).map_or(0, |tag| tag.ns_after(wall));
@@ -310,6 +317,7 @@ impl Hub {
             own_port: self.settings.own_port,
             now,
             plant,
+            hints: Cell::new(HINTS),
         };
         let all: Vec<Understood> = messages.iter().map(|message| wish::understand(message, &context)).collect();
         for one in &all {
@@ -328,7 +336,9 @@ impl Hub {
         for one in all {
             match one.wish {
                 Ok(Wish::Job(job)) => self.begin((job, one.address), from, one.to, now, plant, out),
-                Ok(Wish::Ask(ask)) => self.answer((ask, one.address), from, one.to, now, plant, out),
+                Ok(Wish::Ask(ask)) => {
+                    self.answer((ask, one.address), Asker { from, to: one.to, role }, now, plant, out)
+                }
                 _ => {}
             }
         }
@@ -366,7 +376,8 @@ impl Hub {
 
     fn room(&self, from: Peer) -> Result<(), Refused> {
         let own = self.pending.values().filter(|pending| pending.from == from).count();
-        if self.pending.len() < MOST_PENDING && own < MOST_PENDING_OF_ONE {
+        let of_host = self.pending.values().filter(|pending| pending.from.host() == from.host()).count();
+        if self.pending.len() < MOST_PENDING && own < MOST_PENDING_OF_ONE && of_host < MOST_PENDING_OF_HOST {
             return Ok(());
         }
         Err(refused(Code::Busy, "too much is under way; wait for a done or a fail"))
@@ -395,26 +406,41 @@ impl Hub {
     fn answer(
         &mut self,
         (ask, address): (Ask, String),
-        from: Peer,
-        to: Peer,
+        asker: Asker,
         now: MonoNs,
         plant: &dyn Plant,
         out: &mut Outbox,
     ) {
+        let Asker { from, to, .. } = asker;
+        // Paid for before it is made: many of them fit into one datagram.
+        let cost = ask.cost().min(self.buckets.most_at_once());
+        if !self.buckets.take(from, cost, now) {
+            return self.drop_one(from, now, out);
+        }
         let answers = match ask {
             Ask::Version => Ok(vec![answer::version()]),
             Ask::Status => Ok(vec![answer::status(plant)]),
             Ask::Ping(number) => Ok(vec![answer::pong(number, now)]),
             Ask::Sync(id) => self.sync(id, from, to).map(|()| Vec::new()),
-            Ask::Notify(on) => self.clients.notify(on, from, to, now).map(|()| {
-                let mut answers = if on { answer::everything(plant) } else { Vec::new() };
+            Ask::Notify(on) => self.clients.notify(on, asker, now).map(|()| {
+                let mut answers = match self.clients.number(to) {
+                    Some(number) => vec![answer::number(number)],
+                    None if on => answer::everything(plant),
+                    None => Vec::new(),
+                };
                 answers.push(answer::done(&address, &[self.clients.lease()]));
                 answers
             }),
-            Ask::Subscribe(stream, rate_hz) => self
-                .clients
-                .subscribe((stream, rate_hz), from, to, now)
-                .map(|()| vec![answer::done(&address, &[stream.name().into(), rate_hz.into(), self.clients.lease()])]),
+            Ask::Confirm(number) => self.clients.confirm(number, from, now).map(|(receiver, notified)| {
+                let first = if notified { answer::everything(plant) } else { Vec::new() };
+                self.buckets.charge(from, first.len(), now);
+                out.extend(first.into_iter().map(|bytes| (bytes, receiver)));
+                vec![answer::done(&address, &[self.clients.lease()])]
+            }),
+            Ask::Subscribe(stream, rate_hz) => self.clients.subscribe((stream, rate_hz), asker, now).map(|()| {
+                let done = answer::done(&address, &[stream.name().into(), rate_hz.into(), self.clients.lease()]);
+                self.clients.number(to).map(answer::number).into_iter().chain([done]).collect()
+            }),
             Ask::Unsubscribe(stream) => {
                 self.clients.unsubscribe(stream, to);
                 Ok(vec![answer::done(&address, &[])])
@@ -429,7 +455,7 @@ impl Hub {
         };
         match answers {
             Ok(answers) => {
-                self.buckets.charge(from, answers.len().saturating_sub(1), now);
+                self.buckets.charge(from, answers.len().saturating_sub(1 + cost), now);
                 out.extend(answers.into_iter().map(|bytes| (bytes, to)));
             }
             Err(refused) => self.fail(&address, to, &refused, out),
@@ -439,7 +465,8 @@ impl Hub {
 
     fn sync(&mut self, id: i32, from: Peer, to: Peer) -> Result<(), Refused> {
         let own = self.barriers.iter().filter(|barrier| barrier.from == from).count();
-        if self.barriers.len() >= MOST_PENDING || own >= MOST_PENDING_OF_ONE {
+        let hosts = self.barriers.iter().filter(|barrier| barrier.from.host() == from.host()).count();
+        if self.barriers.len() >= MOST_PENDING || own >= MOST_PENDING_OF_ONE || hosts >= MOST_PENDING_OF_HOST {
             return Err(refused(Code::Busy, "too many syncs wait; wait for a synced"));
         }
         self.barriers.push(Barrier { from, to, id, order: self.order });
@@ -487,6 +514,10 @@ impl Hub {
                 // The one who set it hears it too, or linked controls would drift apart.
                 let bytes = answer::setting(&setting, &value);
                 out.extend(self.clients.all().map(|to| (bytes.clone(), to)));
+            }
+            News::Loading { scene, time_s, doing } => {
+                let fields = [scene.as_str().into(), time_s.into(), doing.as_str().into()];
+                to_notified(&self.clients, &osc::encode("/hapticd/event/load", &fields), out);
             }
             News::Dials => {
                 for bytes in answer::dials(plant) {

@@ -3,6 +3,7 @@
 //! Thread: control. Nothing here is waited for by the haptic or the simulation thread.
 
 pub mod access;
+pub mod alarm;
 mod answer;
 mod assets;
 mod client;

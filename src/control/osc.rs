@@ -191,6 +191,27 @@ fn message(bytes: &[u8]) -> Result<Message, Refused> {
     }
 }
 
+/// How many messages a datagram seems to hold, at least one and at most [`MOST_MESSAGES`]: told without reading them, so that they can
+/// be charged for first.
+#[must_use]
+pub fn count(bytes: &[u8]) -> usize {
+    let mut count = 0;
+    count_below(bytes, 0, &mut count);
+    count.clamp(1, MOST_MESSAGES)
+}
+
+fn count_below(bytes: &[u8], depth: usize, count: &mut usize) {
+    if !bytes.starts_with(BUNDLE) || depth == DEEPEST {
+        *count += 1;
+        return;
+    }
+    let mut rest = bytes.get(BUNDLE_HEAD..).unwrap_or_default();
+    while let Some((element, after)) = element(rest).filter(|_| *count < MOST_MESSAGES) {
+        count_below(element, depth + 1, count);
+        rest = after;
+    }
+}
+
 /// True when the datagram holds a `halt`, wherever in it and whatever the rest: the socket loop asks before all else.
 #[must_use]
 pub fn is_halt(bytes: &[u8]) -> bool {

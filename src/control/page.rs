@@ -41,7 +41,15 @@ button of a panel sends. hapticd itself sends `i`, `f` and `s` only, and `b` in 
 
 **Leases.** Events (`/hapticd/notify`) and streams (`/hapticd/subscribe`) end 30 s after the last message of their
 client, whatever it was; `/hapticd/ping` will do. A client is the address its answers go to. There may be 64, each
-with 16 streams and 4000 samples a second, all together 16,000.
+with 16 streams and 4000 samples a second, all together 16,000. One host may hold a quarter of the leases and half of
+the samples, and so may those that only read, all together half of both; programs of this machine that may do everything
+are not counted.
+
+**Confirming.** The sender of a datagram can be forged, and a stream is far more than the message that asks for it. So a
+receiver on another machine is first sent `/hapticd/lease/number` and sends that number back with
+`/hapticd/lease/confirm`, from any port of the same host, within 10 s. Until then neither events nor streams are sent.
+A WebSocket and programs of this machine need not. Panels that cannot do this need `confirm = false` under `[osc]`: only
+in a network where nobody forges addresses.
 
 **Streams** carry at most one sample a millisecond or so, always the newest. `sequence` counts what was due: a gap is a
 sample that was skipped or lost. `seconds` and `nanoseconds` say when it was true, on the daemon's clock, as two
@@ -53,7 +61,7 @@ one, at most 30 a second, in datagrams of up to 32 KiB.
 **Bundles.** All parameters and state commands of a bundle take effect at the same tick, at most 16. If one message
 of a bundle cannot be done, none is, and each is told why. Questions, recordings, scenes and devices in a bundle are
 dealt with one by one after that. A time tag up to 60 s ahead makes the bundle wait (256 may wait, a quarter of them
-of one client); one in the past means now. Bundles that wait are cancelled by a fault. Inner bundles belong to the
+of one client, half of one other host); one in the past means now. Bundles that wait are cancelled by a fault. Inner bundles belong to the
 outer one.
 
 **Halt** is carried out before anything else, from any host, at any rate, also inside a bundle that should wait.
@@ -64,8 +72,9 @@ Nothing else of its datagram is done.
 **Who.** Clients on this machine may do everything; those of other networks what the configuration says: everything,
 or read, subscribe and halt. Others are not served.
 
-**Limits.** 2000 messages a second from one client, 1000 at once; an answer of many datagrams counts as many. What
-is beyond is dropped, and told at most once a second. A datagram has at most 64 KiB, 256 messages, 64 arguments
+**Limits.** 2000 messages a second from one client, 1000 at once; four times as many from all clients of one host. An
+answer of many datagrams counts as many, a list of names at least as 32, and is paid for before it is made. What is
+beyond is dropped, and told at most once a second. A datagram has at most 64 KiB, 256 messages, 64 arguments
 each, bundles nested 8 deep, no arrays.
 
 | code | means |

@@ -134,6 +134,8 @@ pub enum Job {
     LoadScene(String),
     /// Loads the scene in use again from its file; only in DISABLED.
     ReloadScene,
+    /// Gives up the load under way.
+    CancelLoad,
     /// Opens another device by name or path; only in DISABLED.
     OpenDevice(String),
     /// Homes the device; only in DISABLED.
@@ -266,6 +268,15 @@ pub enum News {
     Device(String),
     /// Scene or device changed: dials and ranges are new.
     Dials,
+    /// A load goes on.
+    Loading {
+        /// What is loaded, as it was asked for.
+        scene: String,
+        /// Since when, s.
+        time_s: f64,
+        /// What is being done.
+        doing: String,
+    },
 }
 
 /// What the control plane drives.

@@ -1,72 +1,47 @@
-//! How much one client may send: a bucket of tokens for each, as many buckets as are worth remembering.
+//! How much may be sent: a bucket of tokens for each client and one for each host, as many as are worth remembering.
 //!
 //! Thread: control.
+//!
+//! A client is an address and a port, and ports cost nothing: whoever sends from a thousand has a thousand full buckets. So each host
+//! has one as well, [`HOST`] times as large.
 
-use super::peer::Peer;
+use super::peer::{Host, Peer};
 use crate::shared::{MonoNs, NS_PER_S};
 
-/// Most clients whose use is remembered. Who is forgotten begins anew with a full bucket, so a crowd cannot starve
+/// Most clients whose use is remembered, and most hosts. Who is forgotten begins anew with a full bucket, so a crowd cannot starve
 /// anyone.
 const MOST: usize = 256;
+/// A host may send as much as this many clients.
+pub(super) const HOST: f64 = 4.0;
 /// A client is told of its mistakes at most this often, where telling could go back and forth.
 const TOLD_NS: u64 = NS_PER_S;
 
 #[derive(Debug)]
-struct Bucket {
-    from: Peer,
+struct Bucket<K> {
+    of: K,
     tokens: f64,
     at: MonoNs,
     told: Option<MonoNs>,
 }
 
-/// The buckets of all clients.
+/// Buckets of one size.
 #[derive(Debug)]
-pub(super) struct Buckets {
-    list: Vec<Bucket>,
+struct Shelf<K> {
+    list: Vec<Bucket<K>>,
     rate_hz: f64,
     burst: f64,
 }
 
-impl Buckets {
-    pub(super) fn new(rate_hz: f64, burst: f64) -> Self {
+impl<K: Copy + PartialEq> Shelf<K> {
+    fn new(rate_hz: f64, burst: f64) -> Self {
         Self { list: Vec::new(), rate_hz, burst }
     }
 
-    /// Takes `count` tokens; false when there are not so many.
-    pub(super) fn take(&mut self, from: Peer, count: usize, now: MonoNs) -> bool {
-        let (rate_hz, burst) = (self.rate_hz, self.burst);
-        let bucket = self.bucket(from, now);
-        let earned = now.since(bucket.at) as f64 / NS_PER_S as f64 * rate_hz;
-        bucket.tokens = (bucket.tokens + earned).min(burst);
-        bucket.at = now;
-        let enough = bucket.tokens >= count as f64;
-        if enough {
-            bucket.tokens -= count as f64;
-        }
-        enough
-    }
-
-    /// Charges what an answer cost beyond the question: one that brings a hundred datagrams is not asked without end.
-    pub(super) fn charge(&mut self, from: Peer, count: usize, now: MonoNs) {
-        let burst = self.burst;
-        let bucket = self.bucket(from, now);
-        bucket.tokens = (bucket.tokens - count as f64).max(-burst);
-    }
-
-    /// True at most once a second for each client.
-    pub(super) fn may_tell(&mut self, from: Peer, now: MonoNs) -> bool {
-        let bucket = self.bucket(from, now);
-        let may = bucket.told.is_none_or(|told| now.since(told) >= TOLD_NS);
-        if may {
-            bucket.told = Some(now);
-        }
-        may
-    }
-
-    fn bucket(&mut self, from: Peer, now: MonoNs) -> &mut Bucket {
-        let found = self.list.iter().position(|bucket| bucket.from == from);
+    /// The bucket of `of`, filled up to now.
+    fn bucket(&mut self, of: K, now: MonoNs) -> &mut Bucket<K> {
+        let found = self.list.iter().position(|bucket| bucket.of == of);
         let index = found.unwrap_or_else(|| {
-            let new = Bucket { from, tokens: self.burst, at: now, told: None };
+            let new = Bucket { of, tokens: self.burst, at: now, told: None };
             if self.list.len() < MOST {
                 self.list.push(new);
                 return self.list.len() - 1;
@@ -75,13 +50,71 @@ impl Buckets {
             self.list[oldest] = new;
             oldest
         });
-        &mut self.list[index]
+        let (rate_hz, burst) = (self.rate_hz, self.burst);
+        let bucket = &mut self.list[index];
+        let earned = now.since(bucket.at) as f64 / NS_PER_S as f64 * rate_hz;
+        bucket.tokens = (bucket.tokens + earned).min(burst);
+        bucket.at = now;
+        bucket
     }
 
-    /// Buckets remembered.
+    fn charge(&mut self, of: K, count: f64, now: MonoNs) {
+        let burst = self.burst;
+        let bucket = self.bucket(of, now);
+        bucket.tokens = (bucket.tokens - count).max(-burst);
+    }
+}
+
+/// The buckets of all clients and hosts.
+#[derive(Debug)]
+pub(super) struct Buckets {
+    clients: Shelf<Peer>,
+    hosts: Shelf<Host>,
+}
+
+impl Buckets {
+    pub(super) fn new(rate_hz: f64, burst: f64) -> Self {
+        Self { clients: Shelf::new(rate_hz, burst), hosts: Shelf::new(HOST * rate_hz, HOST * burst) }
+    }
+
+    /// Takes `count` tokens from the client and from its host; false, and nothing taken, when either has not so many.
+    pub(super) fn take(&mut self, from: Peer, count: usize, now: MonoNs) -> bool {
+        let count = count as f64;
+        let client = self.clients.bucket(from, now);
+        let host = self.hosts.bucket(from.host(), now);
+        let enough = client.tokens >= count && host.tokens >= count;
+        if enough {
+            client.tokens -= count;
+            host.tokens -= count;
+        }
+        enough
+    }
+
+    /// The largest part of a burst that one answer may be charged for before it is made.
+    pub(super) fn most_at_once(&self) -> usize {
+        (self.clients.burst / 2.0) as usize
+    }
+
+    /// Charges what an answer cost beyond what was taken for it.
+    pub(super) fn charge(&mut self, from: Peer, count: usize, now: MonoNs) {
+        self.clients.charge(from, count as f64, now);
+        self.hosts.charge(from.host(), count as f64, now);
+    }
+
+    /// True at most once a second for each client.
+    pub(super) fn may_tell(&mut self, from: Peer, now: MonoNs) -> bool {
+        let bucket = self.clients.bucket(from, now);
+        let may = bucket.told.is_none_or(|told| now.since(told) >= TOLD_NS);
+        if may {
+            bucket.told = Some(now);
+        }
+        may
+    }
+
+    /// Clients remembered.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.list.len()
+        self.clients.list.len()
     }
 }
 
@@ -116,10 +149,12 @@ mod tests {
     #[test]
     fn a_crowd_is_remembered_in_part() {
         let mut buckets = Buckets::new(100.0, 10.0);
-        for port in 0..5000 {
-            assert!(buckets.take(client(port), 1, MonoNs(u64::from(port))));
-        }
+        let taken = (0..5000).filter(|port| buckets.take(client(*port), 1, MonoNs(u64::from(*port)))).count();
         assert_eq!(buckets.len(), MOST);
+        // They are of one host, which has four bursts; five thousand nanoseconds earn nothing.
+        assert_eq!(taken, 40);
+        let other: Peer = std::net::SocketAddr::from(([127, 0, 0, 2], 1)).into();
+        assert!(buckets.take(other, 1, MonoNs(5000)), "another host has its own");
     }
 
     #[test]

@@ -116,6 +116,12 @@ pub static ENTRIES: &[Entry] = &[
     )
     .answers("`done` with stream, rate and the lease in s"),
     command(
+        "/hapticd/lease/confirm",
+        Verb::Confirm,
+        &[int("number")],
+        "Sends back the number of `lease/number`: the receiver is there and wants its events and streams.",
+    ),
+    command(
         "/hapticd/unsubscribe",
         Verb::Unsubscribe,
         &[text("stream").optional()],
@@ -129,6 +135,13 @@ pub static ENTRIES: &[Entry] = &[
     command("/hapticd/scene/reload", Verb::SceneReload, &[], "Loads the scene in use again from its file.")
         .controllers()
         .only_in(DISABLED),
+    command(
+        "/hapticd/scene/cancel",
+        Verb::SceneCancel,
+        &[],
+        "Gives up the scene or device that is being loaded; whoever asked for it is answered with `fail`.",
+    )
+    .controllers(),
     command("/hapticd/device/list", Verb::DeviceList, &[], "Devices that can be opened.")
         .answers("`device/list.reply` for each, `device/list.end`"),
     command("/hapticd/device/open", Verb::DeviceOpen, &[text("device")], "Opens another device by name or path.")
@@ -462,6 +475,12 @@ pub static ENTRIES: &[Entry] = &[
         "A fault happened, was acknowledged, or its data was written. `time` is on the daemon's clock.",
     ),
     sent(
+        "/hapticd/event/load",
+        Kind::Event,
+        &[text("scene"), float("time", "s"), text("doing")],
+        "A scene or device is still being loaded: for how long, and what is being done. Every 2 s.",
+    ),
+    sent(
         "/hapticd/event/task",
         Kind::Event,
         &[text("phase"), int("goals met"), int("goals"), switch("success"), float("time", "s")],
@@ -511,6 +530,12 @@ pub static ENTRIES: &[Entry] = &[
         Kind::Reply,
         &[int("n"), text("version"), argument("seconds", Type::Int, "s"), argument("nanoseconds", Type::Int, "ns")],
         "With the time on the daemon's clock.",
+    ),
+    sent(
+        "/hapticd/lease/number",
+        Kind::Reply,
+        &[int("number")],
+        "To be sent back with `lease/confirm`; until then neither events nor streams are sent.",
     ),
     sent("/hapticd/synced", Kind::Reply, &[int("id")], "Everything asked before is done."),
     sent("/hapticd/scene/list.reply", Kind::Reply, &[text("scene")], "A scene that can be loaded."),

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 const MOST_BYTES: usize = 4 << 20;
 /// One client may use this part of the places.
 const SHARE: usize = 4;
+/// Another host than this machine may use this part of the places.
+const SHARE_OF_HOST: usize = 2;
 
 /// A bundle that waits.
 #[derive(Debug)]
@@ -34,8 +36,14 @@ impl Schedule {
     pub(super) fn add(&mut self, due: MonoNs, waiting: Waiting, most: usize) -> Result<(), Refused> {
         let own = self.waiting.values().filter(|other| other.from == waiting.from).count();
         let full = self.waiting.len() >= most || self.bytes + waiting.bytes.len() > MOST_BYTES;
-        if full || own >= most.div_ceil(SHARE) {
-            let whose = if full { "in all" } else { "of this client" };
+        let host = waiting.from.host();
+        let of_host = if waiting.from.is_here() {
+            0
+        } else {
+            self.waiting.values().filter(|other| other.from.host() == host).count()
+        };
+        if full || own >= most.div_ceil(SHARE) || of_host >= most.div_ceil(SHARE_OF_HOST) {
+            let whose = if full { "in all" } else { "of this client or host" };
             let text = format!("too many bundles wait for their time {whose}; send fewer ahead");
             return Err(Refused { code: Code::Busy, text });
         }

@@ -3,9 +3,12 @@
 //! Thread: control, as tasks beside the control loop, which never waits for a socket.
 //!
 //! Each socket has a seat in the [`Lobby`]: a queue of packets that are to be sent. What finds it full is lost and counted. A
-//! socket that takes nothing for a while, or is not heard of at all, is closed. In the other direction a socket is read no
-//! faster than the control loop takes its packets.
+//! socket that takes nothing for a while, or is not heard of at all, is closed. In the other direction a halt is carried out as soon as
+//! it is read; other packets beyond [`FRAMES_HZ`] are lost and counted, and a socket is read no faster than the control loop takes the
+//! rest.
 
+use super::alarm::Alarm;
+use super::osc;
 use super::peer::Peer;
 use axum::body::Bytes;
 use axum::extract::ws::{Message, WebSocket};
@@ -25,6 +28,10 @@ pub const MOST_SOCKETS: usize = 32;
 pub const MOST_PACKETS: usize = 512;
 /// Most bytes that wait for a socket.
 pub const MOST_BYTES: usize = 1 << 20;
+/// Most packets a second of a socket that go to the control loop, and how many at once. Twice what the hub lets a client send, which
+/// tells those that send too much.
+pub const FRAMES_HZ: u32 = 4000;
+const FRAMES_AT_ONCE: u32 = 2000;
 /// A socket that takes nothing for this long is closed.
 const STALLED: Duration = Duration::from_secs(2);
 /// Time between two questions whether somebody is still there, and how long to wait for any sign.
@@ -139,28 +146,75 @@ impl Drop for Seat {
     }
 }
 
+/// Where a socket leaves what it has read.
+#[derive(Clone, Debug)]
+pub(super) struct Post {
+    letters: mpsc::Sender<Letter>,
+    alarm: Alarm,
+}
+
+impl Post {
+    /// A queue to the control loop, and the shortcut of a halt.
+    pub(super) fn new(letters: mpsc::Sender<Letter>, alarm: Alarm) -> Self {
+        Self { letters, alarm }
+    }
+}
+
+/// How many packets a socket may hand on: [`FRAMES_HZ`].
+struct Allowance {
+    packets: u32,
+    at: Instant,
+}
+
+impl Allowance {
+    fn new(now: Instant) -> Self {
+        Self { packets: FRAMES_AT_ONCE, at: now }
+    }
+
+    /// True when one more packet may be handed on.
+    fn take(&mut self, now: Instant) -> bool {
+        let earned = (now - self.at).as_micros() * u128::from(FRAMES_HZ) / 1_000_000;
+        if earned > 0 {
+            self.packets = FRAMES_AT_ONCE.min(self.packets.saturating_add(u32::try_from(earned).unwrap_or(u32::MAX)));
+            self.at = now;
+        }
+        let may = self.packets > 0;
+        self.packets = self.packets.saturating_sub(1);
+        may
+    }
+}
+
 /// The life of one socket.
-pub(super) async fn talk(socket: WebSocket, mut seat: Seat, letters: mpsc::Sender<Letter>) {
+pub(super) async fn talk(socket: WebSocket, mut seat: Seat, post: Post) {
     let peer = seat.peer;
     tracing::info!(client = %peer, "{peer} is connected");
     let (mut sink, mut stream) = socket.split();
+    let lost = Arc::clone(&seat.lobby.lost);
     let why = tokio::select! {
-        why = read(&mut stream, peer, &letters) => why,
+        why = read(&mut stream, peer, &post, &lost) => why,
         why = write(&mut sink, &mut seat) => why,
     };
     drop(seat);
     tracing::info!(client = %peer, "{peer} is gone: {why}");
     // The control loop may have ended before.
-    let _ = letters.send(Letter::Gone(peer)).await;
+    let _ = post.letters.send(Letter::Gone(peer)).await;
     let _ = timeout(GOODBYE, sink.send(Message::Close(None))).await;
 }
 
 /// Hands on what comes in, until the end.
-async fn read(stream: &mut SplitStream<WebSocket>, peer: Peer, letters: &mpsc::Sender<Letter>) -> &'static str {
+async fn read(stream: &mut SplitStream<WebSocket>, peer: Peer, post: &Post, lost: &AtomicU64) -> &'static str {
+    let mut allowance = Allowance::new(Instant::now());
     loop {
         match timeout(SILENT, stream.next()).await {
             Ok(Some(Ok(Message::Binary(bytes)))) => {
-                if letters.send(Letter::Packet(bytes, peer)).await.is_err() {
+                let is_halt = osc::is_halt(&bytes);
+                if is_halt {
+                    post.alarm.raise(peer);
+                }
+                if !allowance.take(Instant::now()) && !is_halt {
+                    lost.fetch_add(1, Ordering::Relaxed);
+                    tokio::task::coop::consume_budget().await;
+                } else if post.letters.send(Letter::Packet(bytes, peer)).await.is_err() {
                     return "the daemon ends";
                 }
             }
@@ -204,6 +258,19 @@ async fn write(sink: &mut SplitSink<WebSocket, Message>, seat: &mut Seat) -> &'s
 mod tests {
     use super::*;
     use std::net::Ipv4Addr;
+
+    #[test]
+    fn a_socket_hands_on_a_burst_and_then_its_rate() {
+        let start = Instant::now();
+        let mut allowance = Allowance::new(start);
+        let handed_on = |allowance: &mut Allowance, ms: u64| {
+            let now = start + Duration::from_millis(ms);
+            (0..2 * FRAMES_AT_ONCE).filter(|_| allowance.take(now)).count()
+        };
+        assert_eq!(handed_on(&mut allowance, 0), FRAMES_AT_ONCE as usize);
+        assert_eq!(handed_on(&mut allowance, 100), FRAMES_HZ as usize / 10);
+        assert_eq!(handed_on(&mut allowance, 60_000), FRAMES_AT_ONCE as usize);
+    }
 
     #[test]
     fn a_lobby_has_so_many_seats_and_a_seat_so_much_room() {

@@ -93,6 +93,8 @@ pub enum Verb {
     Notify,
     /// Begins a stream.
     Subscribe,
+    /// Confirms that a receiver wants what it is about to be sent.
+    Confirm,
     /// Ends streams.
     Unsubscribe,
     /// Lists scenes.
@@ -101,6 +103,8 @@ pub enum Verb {
     SceneLoad,
     /// Loads the scene again.
     SceneReload,
+    /// Gives up the load under way.
+    SceneCancel,
     /// Lists devices.
     DeviceList,
     /// Opens a device.

@@ -6,9 +6,10 @@
 //! the page it comes from must come from this very one. The page itself may load nothing from elsewhere and hold no script
 //! of its own, and no other page may frame it.
 
+use super::alarm::Alarm;
 use super::assets;
 use super::http::{Answer, Asked, Desk, Door, Ends, Limits, Question, Server, look_up};
-use super::socket::{Letter, Lobby, talk};
+use super::socket::{Letter, Lobby, Post, talk};
 use axum::body::Body;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Request, State};
@@ -44,13 +45,13 @@ pub struct WebServer {
 struct Reception {
     desk: Desk,
     lobby: Lobby,
-    letters: mpsc::Sender<Letter>,
+    post: Post,
 }
 
 impl WebServer {
-    /// Serves `listener` until dropped. Call within a tokio runtime.
+    /// Serves `listener` until dropped; sockets raise `alarm` when a halt comes in. Call within a tokio runtime.
     #[must_use]
-    pub fn start(listener: TcpListener, door: Door, limits: Limits) -> Self {
+    pub fn start(listener: TcpListener, door: Door, limits: Limits, alarm: Alarm) -> Self {
         let (desk, questions) = Desk::new(limits);
         let (sender, letters) = mpsc::channel(QUEUE);
         let lobby = Lobby::default();
@@ -60,7 +61,7 @@ impl WebServer {
             .route("/oscquery", get(addresses))
             .route("/oscquery/{*path}", get(addresses))
             .fallback(file)
-            .with_state(Reception { desk, lobby: lobby.clone(), letters: sender })
+            .with_state(Reception { desk, lobby: lobby.clone(), post: Post::new(sender, alarm) })
             .layer(middleware::from_fn(guard));
         Self { _server: Server::with(router, listener, door, limits), lobby, letters, questions }
     }
@@ -105,11 +106,11 @@ async fn socket(
         let text = "too many viewers; close one and try again";
         return Answer::text(StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     };
-    let letters = reception.letters;
+    let post = reception.post;
     upgrade
         .max_message_size(LONGEST_FRAME)
         .max_frame_size(LONGEST_FRAME)
-        .on_upgrade(move |socket| talk(socket, seat, letters))
+        .on_upgrade(move |socket| talk(socket, seat, post))
 }
 
 async fn scene(State(reception): State<Reception>) -> Answer {

@@ -11,9 +11,12 @@ use super::stream::{FASTEST_HZ, SLOWEST_HZ, Stream};
 use super::table::{self, Access, Entry, Kind, Verb, Who};
 use crate::shared::lifecycle::State;
 use crate::shared::{MonoNs, Parameter};
+use std::cell::Cell;
 
 /// How long one message of raw force lasts, ns.
 pub(super) const FORCE_NS: u64 = 100_000_000;
+/// Unknown addresses of one datagram that are answered with the nearest known one.
+pub(super) const HINTS: u8 = 4;
 /// How long one message turns the tool, ns.
 const TURN_NS: u64 = 250_000_000;
 
@@ -39,12 +42,24 @@ pub(super) enum Ask {
     Sync(i32),
     Notify(bool),
     Subscribe(Stream, f64),
+    Confirm(i32),
     Unsubscribe(Option<Stream>),
     Scenes,
     Devices,
     Faults,
     Get(Value),
     Sample(Stream),
+}
+
+impl Ask {
+    /// What the answer costs beyond the question, in messages, as far as can be told before it is made: lists of names read a directory.
+    pub(super) fn cost(&self) -> usize {
+        match self {
+            Self::Scenes | Self::Devices | Self::Notify(true) => 32,
+            Self::Faults => 8,
+            _ => 0,
+        }
+    }
 }
 
 /// Who asks, and what they ask of.
@@ -57,6 +72,8 @@ pub(super) struct Context<'a> {
     pub(super) own_port: u16,
     pub(super) now: MonoNs,
     pub(super) plant: &'a dyn Plant,
+    /// How many unknown addresses of this datagram may still be compared with all known ones, which takes long.
+    pub(super) hints: Cell<u8>,
 }
 
 /// A message understood.
@@ -74,7 +91,7 @@ pub(super) fn refused(code: Code, text: impl Into<String>) -> Refused {
 /// What a message is about.
 pub(super) fn understand(message: &Message, context: &Context<'_>) -> Understood {
     let mut understood = Understood { address: message.address.clone(), to: context.from, wish: Ok(Wish::Nothing) };
-    let row = match row(&message.address) {
+    let row = match row(&message.address, &context.hints) {
         Ok(Some(row)) => row,
         Ok(None) => return understood,
         Err(refused) => {
@@ -97,7 +114,7 @@ pub(super) fn understand(message: &Message, context: &Context<'_>) -> Understood
 }
 
 /// The row of an address; none for a reply, which is not answered lest two programs answer each other for ever.
-fn row(address: &str) -> Result<Option<(&'static Entry, String)>, Refused> {
+fn row(address: &str, hints: &Cell<u8>) -> Result<Option<(&'static Entry, String)>, Refused> {
     if address.contains(['?', '*', '[', ']', '{', '}']) {
         let text = "address patterns are not accepted: one could start what was not meant; write each address out";
         return Err(refused(Code::BadArguments, text));
@@ -107,7 +124,11 @@ fn row(address: &str) -> Result<Option<(&'static Entry, String)>, Refused> {
         Some(row) => Ok(Some(row)),
         None if is_reply(address) => Ok(None),
         None => {
-            let hint = table::nearest(address).map_or_else(
+            let near = hints.get().checked_sub(1).and_then(|left| {
+                hints.set(left);
+                table::nearest(address)
+            });
+            let hint = near.map_or_else(
                 || "docs/osc.md and OSCQuery list them all".to_owned(),
                 |near| format!("did you mean {near}?"),
             );
@@ -262,6 +283,7 @@ fn command(entry: &Entry, arguments: &[Received], context: &Context<'_>) -> Resu
         Verb::Sync => Wish::Ask(Ask::Sync(number()?.unwrap_or(0))),
         Verb::Notify => Wish::Ask(Ask::Notify(arguments.first().map_or(Ok(true), Received::switch)?)),
         Verb::Subscribe => Wish::Ask(subscribe(arguments)?),
+        Verb::Confirm => Wish::Ask(Ask::Confirm(number()?.unwrap_or(0))),
         Verb::Unsubscribe => {
             Wish::Ask(Ask::Unsubscribe(arguments.first().map(|name| stream(name.text()?)).transpose()?))
         }
@@ -275,6 +297,7 @@ fn command(entry: &Entry, arguments: &[Received], context: &Context<'_>) -> Resu
         Verb::Stream(stream) => Wish::Ask(Ask::Sample(stream)),
         Verb::SceneLoad => Wish::Job(Job::LoadScene(text()?)),
         Verb::SceneReload => Wish::Job(Job::ReloadScene),
+        Verb::SceneCancel => Wish::Job(Job::CancelLoad),
         Verb::DeviceOpen => Wish::Job(Job::OpenDevice(text()?)),
         Verb::DeviceHome => Wish::Job(Job::Home),
         Verb::FaultAck => Wish::Job(Job::Acknowledge(number()?.map(fault_id).transpose()?)),

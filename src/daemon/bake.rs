@@ -5,6 +5,7 @@
 use super::Failure;
 use super::bake_reduce::ReduceArgs;
 use super::bake_tetmesh::TetmeshArgs;
+use super::out::{note, put};
 use crate::bake::{FieldError, GridPlan, Source, TrainPlan, bake_grid, measure, train};
 use crate::collision::field::{Baked, Symmetry};
 use crate::files::{Dimension, parse_quantity};
@@ -191,13 +192,13 @@ impl BakeArgs {
         let bytes = field.to_bytes();
         std::fs::write(&self.out, &bytes)
             .map_err(|error| Failure::Usage(format!("cannot write {}: {error}", self.out.display())))?;
-        println!(
-            "{}: {} bytes; within 1 mm of the surface off by {:.2} µm (root mean square), {:.1} µm at most",
+        put(format_args!(
+            "{}: {} bytes; within 1 mm of the surface off by {:.2} µm (root mean square), {:.1} µm at most\n",
             self.out.display(),
             bytes.len(),
             error.rms * 1e6,
             error.max * 1e6
-        );
+        ));
         Ok(())
     }
 
@@ -207,13 +208,13 @@ impl BakeArgs {
         let result = train(source, &TrainPlan { seed: self.seed.unwrap_or(plan.seed), ..plan }, |p| {
             if shown {
                 let share = 100 * p.step / p.steps.max(1);
-                eprint!("\rtraining {share:>3} %, off by about {:.1} µm   ", p.loss * 1e6);
+                note(format_args!("\rtraining {share:>3} %, off by about {:.1} µm   ", p.loss * 1e6));
                 // Only a progress line is lost.
                 let _ = std::io::stderr().flush();
             }
         });
         if shown {
-            eprintln!();
+            note(format_args!("\n"));
         }
         result.ok_or_else(|| Failure::Usage("the plan of training makes no sense".into()))
     }

@@ -4,12 +4,14 @@
 
 use super::Failure;
 use super::bake::{UnitName, ending};
+use super::out::{note, put};
 use crate::fem::{
     FemModel, FemSpec, Keep, Mass, Material, Ordering, Rayleigh, ReduceSpec, ReduceStage, ReducedModel, source_hash,
 };
 use crate::files::{Dimension, parse_quantity};
 use crate::geometry::tet::{TetMesh, read_msh, read_vtk, read_vtu};
 use crate::math::Vec3;
+use crate::shared::ordinary_file;
 use clap::Args;
 use plotters::prelude::*;
 use std::path::{Path, PathBuf};
@@ -74,7 +76,7 @@ fn density(text: &str) -> Result<f64, String> {
 impl ReduceArgs {
     /// Makes the model, writes it, and says what it keeps.
     pub(super) fn run(&self) -> Result<(), Failure> {
-        print!("{}", self.bake()?);
+        put(format_args!("{}", self.bake()?));
         Ok(())
     }
 
@@ -90,7 +92,7 @@ impl ReduceArgs {
 
     fn bake(&self) -> Result<String, Failure> {
         let usage = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", self.file.display()));
-        let bytes = std::fs::read(&self.file).map_err(|e| usage(&e))?;
+        let bytes = ordinary_file::read(&self.file, u64::MAX).map_err(|e| usage(&e))?;
         let read = match ending(&self.file).as_str() {
             "msh" => read_msh,
             "vtk" => read_vtk,
@@ -167,10 +169,10 @@ impl ReduceArgs {
 /// Says on standard error what is being done: large bodies take minutes.
 fn tell(unknowns: usize) -> impl FnMut(ReduceStage) {
     move |stage| match stage {
-        ReduceStage::Modes => eprintln!("free vibrations of {unknowns} unknowns"),
-        ReduceStage::Balance => eprintln!("weighing the motions of the whole body"),
-        ReduceStage::Segment { number, count } => eprintln!("motions of segment {number} of {count}"),
-        ReduceStage::Join => eprintln!("joining the segments"),
+        ReduceStage::Modes => note(format_args!("free vibrations of {unknowns} unknowns\n")),
+        ReduceStage::Balance => note(format_args!("weighing the motions of the whole body\n")),
+        ReduceStage::Segment { number, count } => note(format_args!("motions of segment {number} of {count}\n")),
+        ReduceStage::Join => note(format_args!("joining the segments\n")),
     }
 }
 

@@ -4,8 +4,10 @@
 
 use super::Failure;
 use super::bake::{UnitName, ending, length};
+use super::out::put;
 use crate::geometry::mesh::{Checks, LengthUnit, MeshSurface, Weld, read_obj, read_stl};
 use crate::geometry::tet::{MshForm, TetMesh, write_msh, write_vtk, write_vtu};
+use crate::shared::ordinary_file;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -37,7 +39,7 @@ pub(super) struct TetmeshArgs {
 impl TetmeshArgs {
     /// Makes the mesh, writes it, and says how good it is.
     pub(super) fn run(&self) -> Result<(), Failure> {
-        print!("{}", self.bake()?);
+        put(format_args!("{}", self.bake()?));
         Ok(())
     }
 
@@ -45,7 +47,7 @@ impl TetmeshArgs {
     fn bake(&self) -> Result<String, Failure> {
         let name = self.file.display();
         let usage = |error: &dyn std::fmt::Display| Failure::Usage(format!("{name}: {error}"));
-        let bytes = std::fs::read(&self.file).map_err(|e| usage(&e))?;
+        let bytes = ordinary_file::read(&self.file, u64::MAX).map_err(|e| usage(&e))?;
         let (unit, weld) = (self.unit.unit(), self.weld.map_or(Weld::Exact, Weld::Within));
         let mesh = match ending(&self.file).as_str() {
             "stl" => read_stl(&bytes, unit, weld),

@@ -7,6 +7,7 @@ use super::calibrate::CalibrateArgs;
 use super::demo::{self, DemoOptions};
 use super::doctor::{self, DoctorOptions};
 use super::emulate::EmulateArgs;
+use super::out::{note, put};
 use super::report::{self, ReportOptions};
 use super::run::{self, RunOptions};
 use super::{Failure, ReplayOptions, devices, exit, replay, warn};
@@ -16,6 +17,7 @@ use crate::device::guardian;
 use crate::device::operator::Skill;
 use crate::files::{self, Format};
 use crate::scene;
+use crate::shared::ordinary_file;
 use crate::shared::realtime::RealtimeRequest;
 use clap::{Args, Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -327,7 +329,7 @@ pub fn main() -> ExitCode {
             run::run(&options).map(|()| exit(0))
         }
         Verb::Report(ReportArgs { files, out, csv }) => report::run(&ReportOptions { files, out, csv }).map(|said| {
-            print!("{said}");
+            put(format_args!("{said}"));
             exit(0)
         }),
         Verb::Replay(args) => {
@@ -341,18 +343,18 @@ pub fn main() -> ExitCode {
             doctor::run(&DoctorOptions { seconds, cpu, json }).map(|fit| exit(u8::from(!fit)))
         }
         Verb::Devices { json } => {
-            print!("{}", devices::list(json));
+            put(format_args!("{}", devices::list(json)));
             Ok(exit(0))
         }
         Verb::Emulate(args) => args.run(&stop_flag()).map(|()| exit(0)),
         Verb::Bake(args) => args.run().map(|()| exit(0)),
         Verb::Schema { kind, markdown } => Ok(print_schema(kind, markdown)),
         Verb::Osc => {
-            print!("{}", control::table::markdown());
+            put(format_args!("{}", control::table::markdown()));
             Ok(exit(0))
         }
         Verb::Calibrate(args) => args.run().map(|said| {
-            print!("{said}");
+            put(format_args!("{said}"));
             exit(0)
         }),
         Verb::Guardian { daemon, priority, endpoint, framed } => {
@@ -375,7 +377,9 @@ fn stop_flag() -> Arc<AtomicBool> {
         let armed = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)));
         if let Err(error) = armed {
-            eprintln!("warning: signals cannot be caught ({error}); interrupting will not ramp the force down");
+            note(format_args!(
+                "warning: signals cannot be caught ({error}); interrupting will not ramp the force down\n"
+            ));
         }
     }
     stop
@@ -383,7 +387,7 @@ fn stop_flag() -> Arc<AtomicBool> {
 
 fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
     let Some(name) = &args.scene else {
-        print!("{}", demo::list()?);
+        put(format_args!("{}", demo::list()?));
         return Ok(exit(0));
     };
     let stop = stop_flag();
@@ -412,9 +416,9 @@ fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
         &stop,
     )?;
     if args.json {
-        println!("{}", summary.to_json());
+        put(format_args!("{}\n", summary.to_json()));
     } else {
-        print!("\n{}", summary.to_text());
+        put(format_args!("\n{}", summary.to_text()));
     }
     Ok(exit(match (summary.success(), summary.faulted()) {
         (true, _) => 0,
@@ -425,9 +429,9 @@ fn demonstrate(args: &DemoArgs) -> Result<ExitCode, Failure> {
 
 fn measure(args: &BenchArgs) -> Result<ExitCode, Failure> {
     let Some(suite) = &args.suite else {
-        println!("Suites (hapticd bench NAME):\n");
+        put(format_args!("Suites (hapticd bench NAME):\n\n"));
         for suite in bench::SUITES {
-            println!("  {:<10} {}", suite.name, suite.about);
+            put(format_args!("  {:<10} {}\n", suite.name, suite.about));
         }
         return Ok(exit(0));
     };
@@ -450,7 +454,7 @@ fn check(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
     let mut bad = 0;
     for path in paths {
         match check_one(path) {
-            Ok(kind) => println!("{}: {kind}, no errors", path.display()),
+            Ok(kind) => put(format_args!("{}: {kind}, no errors\n", path.display())),
             Err(failure) => {
                 failure.print();
                 bad += 1;
@@ -458,7 +462,7 @@ fn check(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
         }
     }
     if bad > 0 {
-        eprintln!("{bad} of {} files have errors", paths.len());
+        note(format_args!("{bad} of {} files have errors\n", paths.len()));
         return Ok(exit(2));
     }
     Ok(exit(0))
@@ -470,13 +474,13 @@ fn print_schema(kind: SchemaKind, markdown: bool) -> ExitCode {
         SchemaKind::Device => &files::schema::DEVICE,
         SchemaKind::Config => &files::schema::CONFIG,
     };
-    print!("{}", if markdown { schema.markdown() } else { schema.json() });
+    put(format_args!("{}", if markdown { schema.markdown() } else { schema.json() }));
     exit(0)
 }
 
 fn check_one(path: &Path) -> Result<&'static str, Failure> {
     // Only to learn the kind; the readers themselves say what is wrong with a file that cannot be read.
-    let bytes = std::fs::read(path).unwrap_or_default();
+    let bytes = ordinary_file::read(path, files::SIZE_MAX as u64).unwrap_or_default();
     let kind = match files::format_of(&bytes) {
         Some(Format::DEVICE) => {
             warn(&files::device_file::load(path)?.warnings);

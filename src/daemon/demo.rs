@@ -5,6 +5,7 @@
 
 use super::cast::{Acting, Asked, Player, RECORDS, Way, second_file, together};
 use super::hands::Hands;
+use super::out;
 use super::portrait::portrait;
 use super::summary::{SecondSummary, Summary, Tally, Timing};
 use super::tape::{self, Easel, Tape};
@@ -107,7 +108,7 @@ pub fn run(options: &DemoOptions, stop: &Arc<AtomicBool>) -> Result<Summary, Fai
             None => {}
             Some(Ok(made)) => voice.say(&format!("record   {}", tape::line(&made))),
             // The run itself went as it went.
-            Some(Err(error)) => eprintln!("warning: {error}"),
+            Some(Err(error)) => out::note(format_args!("warning: {error}\n")),
         }
     }
     if let (Some(out), Some(recording)) = (&options.out, keep) {

@@ -2,6 +2,7 @@
 //!
 //! Thread: main.
 
+use super::out::note;
 use crate::bench::BenchError;
 use crate::files::{LoadError, Look, Report};
 use crate::haptic::thread::HapticError;
@@ -79,7 +80,7 @@ impl Failure {
 
     /// Prints it to standard error, with a picture of the place where there is one.
     pub fn print(&self) {
-        eprintln!("{}", self.picture(Look::for_stream(&std::io::stderr())));
+        note(format_args!("{}\n", self.picture(Look::for_stream(&std::io::stderr()))));
     }
 
     /// All that is wrong, with a picture of each place in a file.
@@ -98,7 +99,7 @@ impl Failure {
 /// Prints warnings to standard error, if there are any.
 pub fn warn(report: &Report) {
     if !report.is_empty() {
-        eprintln!("{}", report.render(Look::for_stream(&std::io::stderr())));
+        note(format_args!("{}\n", report.render(Look::for_stream(&std::io::stderr()))));
     }
 }
 

@@ -153,7 +153,8 @@ impl Choice {
     /// # Errors
     /// When a port was given and nothing tells what device is there.
     pub(super) fn of(device: &str, port: Option<PathBuf>) -> Result<Self, Failure> {
-        if port.is_some() || !device.starts_with("/dev/") {
+        // A file of a memory file system is a device file like any other.
+        if port.is_some() || !device.starts_with("/dev/") || Path::new(device).is_file() {
             return Ok(Self { file: device.to_owned(), port });
         }
         let path = PathBuf::from(device);
@@ -294,4 +295,22 @@ fn typed_lines() -> Receiver<()> {
         });
     }
     receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_file_in_shared_memory_is_no_port() {
+        let path = format!("/dev/shm/hapticd-device-{}.toml", std::process::id());
+        if std::fs::write(&path, "").is_err() {
+            // A machine without shared memory has no such path.
+            return;
+        }
+        let choice = Choice::of(&path, None);
+        std::fs::remove_file(&path).expect("it was written");
+        let choice = choice.unwrap_or_else(|failure| unreachable!("{failure}"));
+        assert_eq!((choice.file, choice.port), (path, None));
+    }
 }

@@ -16,6 +16,7 @@ pub mod emulate;
 mod failure;
 mod hands;
 mod lockstep;
+mod out;
 mod player;
 mod portrait;
 mod replay;

@@ -8,6 +8,7 @@
 use super::replay::rebuild;
 use super::window::{Guest, latched};
 use super::{Failure, device_log::Led, portrait::portrait};
+use crate::control::alarm::Alarm;
 use crate::control::http::{Answer, Asked, Question};
 use crate::control::plant::{
     Act, Code, Dial, FaultEntry, Job, News, Plant, Range, Refused, Setting, Sight, Status, TaskState, Ticket, Value,
@@ -314,6 +315,11 @@ impl Guest for Player {
             Question::Metrics | Question::Health => Answer::health(None),
         };
         asked.answer(answer);
+    }
+
+    fn alarm(&self) -> Alarm {
+        // Nothing moves that could be halted but the film itself.
+        Alarm::silent()
     }
 }
 

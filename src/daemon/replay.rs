@@ -7,6 +7,7 @@
 //! and [`Rerun`] goes by it. Either way a recording must begin with the first tick: what a tick remembers is not recorded.
 
 use super::cast::second_file;
+use super::out::put;
 use super::player::{Film, Player};
 use super::rerun::{Companion, Meetings, Rerun};
 use super::run::open_viewer;
@@ -18,8 +19,7 @@ use crate::haptic::TickRecord;
 use crate::math::Vec3;
 use crate::record::{self, DeviceLog, Entry, Provenance, ReadError, Reader, Timing};
 use crate::scene::{self, Built};
-use crate::shared::{Faults, MonoNs, Stamp, Tick};
-use std::fs::File;
+use crate::shared::{Faults, MonoNs, Stamp, Tick, ordinary_file};
 use std::io::{ErrorKind, Read as _};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -245,7 +245,7 @@ pub fn run(options: &ReplayOptions, stop: &AtomicBool) -> Result<u8, Failure> {
             return play(Film::read(&options.file)?, options, stop);
         }
         let done = compare(&options.file)?;
-        print!("{}", done.to_text());
+        put(format_args!("{}", done.to_text()));
         return Ok(if done.is_whole() { u8::from(done.difference.is_some()) } else { 2 });
     }
     let log = DeviceLog::read(&options.file)?;
@@ -254,18 +254,18 @@ pub fn run(options: &ReplayOptions, stop: &AtomicBool) -> Result<u8, Failure> {
             let text = "name the scene that the logged hand is led through: --scene SCENE";
             return Err(Failure::Usage(text.into()));
         }
-        print!("{}", log.to_text());
+        put(format_args!("{}", log.to_text()));
         return Ok(0);
     };
     let led = device_log::lead(log, scene, options.device.as_deref(), options.record.as_deref())?;
-    print!("{}", led.said);
+    put(format_args!("{}", led.said));
     if options.viewer { play(Film::of_log(led)?, options, stop) } else { Ok(0) }
 }
 
 /// True when a file begins as recordings do.
 fn is_recording(path: &Path) -> Result<bool, Failure> {
     let mut head = [0; mcap::MAGIC.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    let read = ordinary_file::open(path).and_then(|mut file| file.read_exact(&mut head));
     match read {
         Err(why) if why.kind() != ErrorKind::UnexpectedEof => Err(ReadError::Io { path: path.into(), why }.into()),
         _ => Ok(head == *mcap::MAGIC),
@@ -277,7 +277,7 @@ fn play(film: Film, options: &ReplayOptions, stop: &AtomicBool) -> Result<u8, Fa
     let listener = open_viewer(Ipv4Addr::LOCALHOST.into(), options.viewer_port.unwrap_or(PORT));
     let listener = listener.map_err(|error| Failure::Port(format!("no port for the viewer: {error}")))?;
     if let Ok(address) = listener.local_addr() {
-        println!("viewer   http://{address}/   (Ctrl-C ends)");
+        put(format_args!("viewer   http://{address}/   (Ctrl-C ends)\n"));
     }
     serve(listener, Player::new(film), stop);
     Ok(0)

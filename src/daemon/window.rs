@@ -4,6 +4,7 @@
 //! Thread: its own, named `window`; the demo hands frames in and never waits for it.
 
 use super::run::{Call, RateMeter, Viewer, open_viewer};
+use crate::control::alarm::Alarm;
 use crate::control::http::{Answer, Asked, Door, Question};
 use crate::control::hub::{Hub, HubSettings, Outbox};
 use crate::control::peer::Peer;
@@ -113,6 +114,8 @@ pub(super) trait Guest: Plant {
     fn turn(&mut self);
     /// Answers a question over HTTP.
     fn answer(&self, asked: Asked);
+    /// What a halt raises as soon as it comes in.
+    fn alarm(&self) -> Alarm;
 }
 
 /// Shows `guest` until stopped; returns at once when it cannot be shown.
@@ -120,7 +123,7 @@ pub(super) fn serve(listener: TcpListener, mut guest: impl Guest, stopped: &Atom
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     runtime.block_on(async {
         let door = Door { admit: Box::new(|peer| peer.is_loopback()), names: Vec::new() };
-        let Ok(mut viewer) = Viewer::start(Some(listener), door) else { return };
+        let Ok(mut viewer) = Viewer::start(Some(listener), door, guest.alarm()) else { return };
         let (mut hub, mut out) = (Hub::new(HubSettings::default()), Outbox::new());
         let mut beat = tokio::time::interval(BEAT);
         while !stopped.load(Ordering::Relaxed) {
@@ -251,6 +254,11 @@ impl Guest for Show {
             Question::Metrics | Question::Health => Answer::health(None),
         };
         asked.answer(answer);
+    }
+
+    fn alarm(&self) -> Alarm {
+        let switch = self.setting.halt.clone();
+        Alarm::new(move |_| switch.throw())
     }
 }
 

@@ -30,6 +30,9 @@ pub enum ReducedFileError {
     /// Cut short or changed.
     #[error("the reduced model is damaged: make it again with `hapticd bake reduce`")]
     Damaged,
+    /// A number is none.
+    #[error("a number in the reduced model is not finite: make it again with `hapticd bake reduce`")]
+    NotFinite,
     /// Made from something else.
     #[error("the reduced model was made from another mesh, material or plan: make it again with `hapticd bake reduce`")]
     Stale,
@@ -114,18 +117,22 @@ impl Reader<'_> {
     }
 
     fn numbers(&mut self, count: usize) -> Result<Vec<f64>, ReducedFileError> {
-        (0..count).map(|_| self.take().map(f64::from_le_bytes)).collect()
+        let bytes = count.checked_mul(8).filter(|bytes| *bytes <= self.0.len());
+        bytes.ok_or(ReducedFileError::Damaged)?;
+        let numbers: Vec<f64> = (0..count).map(|_| self.take().map(f64::from_le_bytes)).collect::<Result<_, _>>()?;
+        if numbers.iter().all(|x| x.is_finite()) { Ok(numbers) } else { Err(ReducedFileError::NotFinite) }
     }
 
     fn matrix(&mut self, rows: usize, columns: usize) -> Result<DMatrix<f64>, ReducedFileError> {
-        Ok(DMatrix::from_vec(rows, columns, self.numbers(rows * columns)?))
+        let count = rows.checked_mul(columns).ok_or(ReducedFileError::Damaged)?;
+        Ok(DMatrix::from_vec(rows, columns, self.numbers(count)?))
     }
 
     fn model(&mut self) -> Result<ReducedModel, ReducedFileError> {
         let full_size = u64::from_le_bytes(self.take()?) as usize;
         let segments = self.count()?;
         let sizes = (0..segments).map(|_| self.count()).collect::<Result<Vec<_>, _>>()?;
-        let total = sizes.iter().sum::<usize>();
+        let total = sizes.iter().fold(0_usize, |sum, size| sum.saturating_add(*size));
         if total as u64 > MOST || total == 0 {
             return Err(ReducedFileError::Damaged);
         }
@@ -167,6 +174,20 @@ mod tests {
         let other = source_hash(&[b"mesh", b"brass"]);
         assert_eq!(ReducedModel::from_bytes(&bytes, Some(&other)).map(|_| ()), Err(ReducedFileError::Stale));
         assert!(ReducedModel::from_bytes(&bytes, None).is_ok());
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_refused() {
+        for wrong in [f64::NAN, f64::INFINITY] {
+            let mut damaged = model();
+            damaged.squares[1] = wrong;
+            let bytes = damaged.to_bytes(&[0; 16]);
+            assert_eq!(ReducedModel::from_bytes(&bytes, None).map(|_| ()), Err(ReducedFileError::NotFinite));
+            let mut damaged = model();
+            damaged.basis[(2, 1)] = wrong;
+            let bytes = damaged.to_bytes(&[0; 16]);
+            assert_eq!(ReducedModel::from_bytes(&bytes, None).map(|_| ()), Err(ReducedFileError::NotFinite));
+        }
     }
 
     #[test]

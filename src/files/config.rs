@@ -84,6 +84,8 @@ pub struct Osc {
     pub read_only: Vec<String>,
     /// Clients may push the hand directly.
     pub raw_force: bool,
+    /// Receivers beyond this machine confirm before streams and events go there.
+    pub confirm: bool,
 }
 
 /// The page that shows the scene.
@@ -147,6 +149,7 @@ impl Default for Config {
                 allow: Vec::new(),
                 read_only: Vec::new(),
                 raw_force: false,
+                confirm: true,
             },
             viewer: Viewer { enabled: true, port: 9742 },
             recordings: Recordings { file_mb: 1000, keep: None, free_mb: 250 },
@@ -229,6 +232,11 @@ fn osc(table: &Table<'_>, default: Osc) -> Osc {
     let listen = table.string("listen").check(|text| text.parse::<IpAddr>().is_ok(), wanted).optional();
     let listen = listen.and_then(|text| text.parse().ok()).unwrap_or(default.listen);
     let allow = networks("allow");
+    if let Some(wide) = allow.iter().find(|text| is_wide(text)) {
+        let message =
+            format!("`{wide}` lets machines of the whole internet in, and nothing is encrypted or authenticated");
+        table.warn("allow", &message, "name the network of the laboratory, such as \"192.168.1.0/24\"");
+    }
     if !listen.is_loopback() && allow.is_empty() {
         table.error(
             "listen",
@@ -242,8 +250,16 @@ fn osc(table: &Table<'_>, default: Osc) -> Osc {
         query_port: port(table, "query_port").unwrap_or(default.query_port),
         read_only: networks("read_only"),
         raw_force: table.boolean("raw_force").or(default.raw_force),
+        confirm: table.boolean("confirm").or(default.confirm),
         allow,
     }
+}
+
+/// True for a network that is more than any laboratory has: a prefix of fewer than 8 bits, or of fewer than 16 with IPv6.
+fn is_wide(text: &str) -> bool {
+    let Some((address, length)) = text.split_once('/') else { return false };
+    let least = if address.contains(':') { 16 } else { 8 };
+    length.parse::<u32>().is_ok_and(|length| length < least)
 }
 
 /// An address, alone or with the length of a prefix beyond which no bit is set.

@@ -8,8 +8,8 @@
 
 use super::diagnostic::{Problem, Problems, Report, quote};
 use super::table::{Context, Table};
+use crate::shared::ordinary_file;
 use std::fmt;
-use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
@@ -102,10 +102,7 @@ pub fn load<T>(
         std::io::ErrorKind::IsADirectory => LoadError::Directory { path: path.to_owned() },
         _ => LoadError::Unreadable { path: path.to_owned(), source },
     };
-    let file = std::fs::File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    // One byte more than allowed is enough to see that there is too much, even from a device that never ends.
-    file.take(SIZE_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let bytes = ordinary_file::read(path, SIZE_MAX as u64).map_err(failed)?;
     parse(&bytes, &path.display().to_string()).map_err(LoadError::Invalid)
 }
 

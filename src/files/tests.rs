@@ -99,7 +99,7 @@ fn each_configuration_key_is_read() {
     let text = "format = 'hapticd-config/1'\nrealtime = { priority = 5, cpu = 3, spin = '100 us', lock_memory = false }\n\
                 paths = { scenes = 'a', devices = 'b', state = 's' }\n\
                 osc = { listen = '::', port = 1, query_port = 0, allow = ['10.0.0.0/8', '::1'], read_only = ['10.0.0.7'], \
-                raw_force = true }\ndefaults = { scene = 'c', device = 'd' }\nlog.level = 'debug'\n\
+                raw_force = true, confirm = false }\ndefaults = { scene = 'c', device = 'd' }\nlog.level = 'debug'\n\
                 viewer = { enabled = false, port = 8080 }\nrecordings = { file_mb = 7, keep = 2, free_mb = 0 }";
     let expected = config::Config {
         realtime: config::Realtime { priority: 5, cpu: Some(3), spin_s: 1e-4, lock_memory: false },
@@ -113,6 +113,7 @@ fn each_configuration_key_is_read() {
             allow: vec!["10.0.0.0/8".into(), "::1".into()],
             read_only: vec!["10.0.0.7".into()],
             raw_force: true,
+            confirm: false,
         },
         scene: "c".into(),
         device: "d".into(),
@@ -121,6 +122,17 @@ fn each_configuration_key_is_read() {
         log_level: config::LogLevel::Debug,
     };
     assert_eq!(config::parse(text.as_bytes(), "x").map(|l| l.value), Ok(expected));
+}
+
+#[test]
+fn a_configuration_that_lets_the_whole_internet_in_is_warned_of() {
+    for (network, warned) in
+        [("0.0.0.0/0", true), ("64.0.0.0/4", true), ("::/0", true), ("10.0.0.0/8", false), ("fd00::/16", false)]
+    {
+        let text = format!("format = 'hapticd-config/1'\n[osc]\nlisten = '0.0.0.0'\nallow = ['{network}']\n");
+        let warnings = config::parse(text.as_bytes(), "x").expect("it is valid").warnings;
+        assert_eq!(!warnings.is_empty(), warned, "{network}: {warnings}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! before its calibration, and those a device gives again.
 
 use crate::math::{Pose, Rot, Vec3};
+use crate::shared::ordinary_file;
 use nalgebra::Unit;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -94,7 +95,7 @@ impl DeviceLog {
     /// [`LogError`] says what is wrong with it and where.
     pub fn read(path: &Path) -> Result<Self, LogError> {
         let io = |why| LogError::Io { path: path.into(), why };
-        let mut lines = BufReader::new(std::fs::File::open(path).map_err(io)?.take(LARGEST)).split(b'\n');
+        let mut lines = BufReader::new(ordinary_file::open(path).map_err(io)?.take(LARGEST)).split(b'\n');
         let head = lines.next().transpose().map_err(io)?.unwrap_or_default();
         let foreign = |why: String| LogError::Foreign { path: path.into(), why };
         let layout = Layout::read(&head).map_err(foreign)?;

@@ -15,6 +15,7 @@ mod capture;
 mod cloud;
 mod device_log;
 mod draw;
+mod fields;
 mod json;
 mod order;
 mod place;

@@ -3,7 +3,8 @@
 //! Thread: recorder.
 
 use super::RecordError;
-use std::fs::{File, OpenOptions};
+use crate::shared::private;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -61,11 +62,11 @@ pub(super) fn stem(scene: &str, name: Option<&str>) -> String {
 /// Makes a new file for the given part of a recording, numbered from the second on; never one that is there already.
 pub(super) fn new_file(directory: &Path, stem: &str, part: usize) -> Result<(PathBuf, File), RecordError> {
     let create = |path: &Path, error: &io::Error| RecordError::Create { path: path.into(), why: explain(error) };
-    std::fs::create_dir_all(directory).map_err(|error| create(directory, &error))?;
+    private::directory(directory).map_err(|error| create(directory, &error))?;
     for number in part..part + SAME_NAME {
         let tail = if number == 1 { String::new() } else { format!("-{number:03}") };
         let path = directory.join(format!("{stem}{tail}.mcap"));
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
+        match private::options().create_new(true).open(&path) {
             Ok(file) => return Ok((path, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(create(&path, &error)),

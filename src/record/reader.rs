@@ -5,14 +5,14 @@
 //! Reads from beginning to end and keeps one chunk in memory, so that a file may be of any size. A file that ends early, as
 //! after a kill or a power cut, gives everything up to there; [`Reader::cut_short`] then says so.
 
+use super::fields;
 use super::records::{Next, Records};
 use super::sink::{ATTACHMENTS, METADATA, take_facts};
 use super::{Provenance, cloud, json, order, tick};
 use crate::haptic::{TickRecord, Touches};
 use crate::math::Pose;
 use crate::shared::{MonoNs, Order, StepInput};
-use mcap::McapError;
-use mcap::records::{Record, op};
+use mcap::records::op;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -203,23 +203,23 @@ enum Meaning {
     Nonsense(String),
 }
 
-fn understand(opcode: u8, data: &[u8], channels: &BTreeMap<u16, String>) -> Result<Meaning, McapError> {
+fn understand(opcode: u8, data: &[u8], channels: &BTreeMap<u16, String>) -> Result<Meaning, &'static str> {
     if opcode == op::ATTACHMENT {
-        // Read here: the library's own reader expects an attachment to be at least as long as its head.
-        return Ok(attachment(data).map_or(Meaning::Nothing, |(name, text)| Meaning::File(name, text)));
+        return Ok(fields::attachment(data).map_or(Meaning::Nothing, |(name, text)| Meaning::File(name, text)));
     }
-    if ![op::CHANNEL, op::METADATA, op::MESSAGE].contains(&opcode) {
-        return Ok(Meaning::Nothing);
+    let damaged = "its fields are longer than it is";
+    match opcode {
+        op::CHANNEL => fields::channel(data).map(|(id, topic)| Meaning::Channel(id, topic)).ok_or(damaged),
+        op::METADATA => {
+            let (name, facts) = fields::metadata(data).ok_or(damaged)?;
+            Ok(if name == METADATA { Meaning::Facts(facts) } else { Meaning::Nothing })
+        }
+        op::MESSAGE => {
+            let (channel, data) = fields::message(data).ok_or(damaged)?;
+            Ok(channels.get(&channel).map_or(Meaning::Nothing, |topic| message(topic, data)))
+        }
+        _ => Ok(Meaning::Nothing),
     }
-    Ok(match mcap::parse_record(opcode, data)? {
-        Record::Channel(channel) => Meaning::Channel(channel.id, channel.topic),
-        Record::Metadata(metadata) if metadata.name == METADATA => Meaning::Facts(metadata.metadata),
-        Record::Message { header, data } => match channels.get(&header.channel_id) {
-            Some(topic) => message(topic, &data),
-            None => Meaning::Nothing,
-        },
-        _ => Meaning::Nothing,
-    })
 }
 
 fn message(topic: &str, data: &[u8]) -> Meaning {
@@ -255,20 +255,4 @@ fn places(value: &Value) -> Option<Vec<(String, Pose)>> {
         Some((json::text(value, "child_frame_id")?.to_owned(), pose))
     };
     value.get("transforms")?.as_array()?.iter().map(place).collect()
-}
-
-/// Name and text of an attachment: two times, name, media type, length and text, checksum.
-fn attachment(data: &[u8]) -> Option<(String, String)> {
-    let rest = data.get(16..)?;
-    let (name, rest) = counted(rest)?;
-    let (_, rest) = counted(rest)?;
-    let (length, rest) = rest.split_first_chunk::<8>()?;
-    let text = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
-    Some((String::from_utf8_lossy(name).into_owned(), String::from_utf8_lossy(text).into_owned()))
-}
-
-/// Bytes with their number before them, and what follows.
-fn counted(data: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = data.split_first_chunk::<4>()?;
-    rest.split_at_checked(u32::from_le_bytes(*length) as usize)
 }

@@ -2,11 +2,13 @@
 //!
 //! Thread: any but haptic.
 //!
-//! The library's own readers take a whole file for granted and panic on some damaged ones. What is read here may come from a
+//! The library's own readers take a whole file for granted, panic on some damaged ones and reserve whatever memory a length claims. What is read here may come from a
 //! PC that lost power: every length is checked, and the first thing that makes no sense is the end. A record is one byte for
 //! its kind, eight for its length, and its body; a chunk's body holds records in turn.
 
-use mcap::records::{Record, op};
+use super::fields;
+use crate::shared::ordinary_file;
+use mcap::records::op;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -36,7 +38,7 @@ pub(super) struct Records {
 impl Records {
     /// Opens a file; `None` when it does not begin as MCAP does.
     pub(super) fn open(path: &Path) -> std::io::Result<Option<Self>> {
-        let mut file = BufReader::new(File::open(path)?);
+        let mut file = BufReader::new(ordinary_file::open(path)?);
         let mut magic = [0; mcap::MAGIC.len()];
         let begins = fill(&mut file, &mut magic)? && magic == mcap::MAGIC;
         Ok(begins.then(|| Self { file, body: Vec::new(), chunk: Vec::new(), place: 0 }))
@@ -102,10 +104,9 @@ fn heading(head: &[u8; 9]) -> Option<(u8, usize)> {
 
 /// The records in a chunk, if they are as they were written; ours are never compressed.
 fn unpack(body: &[u8]) -> Option<&[u8]> {
-    let Ok(Record::Chunk { header, .. }) = mcap::parse_record(op::CHUNK, body) else { return None };
-    let records = body.get(body.len().checked_sub(usize::try_from(header.compressed_size).ok()?)?..)?;
-    let intact = header.uncompressed_crc == 0 || header.uncompressed_crc == crc32(records);
-    (header.compression.is_empty() && intact).then_some(records)
+    let (checksum, compression, records) = fields::chunk(body)?;
+    let intact = checksum == 0 || checksum == crc32(records);
+    (compression.is_empty() && intact).then_some(records)
 }
 
 /// The checksum of chunks: CRC-32 as in Ethernet and zip, least significant bit first.

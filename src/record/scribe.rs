@@ -10,8 +10,8 @@ use super::sink::Sink;
 use super::{Look, Provenance, RecordError, RecordLimits, RecordOptions, cloud, order, tick};
 use crate::haptic::TickRecord;
 use crate::shared::lifecycle::State;
+use crate::shared::private;
 use crate::shared::{Faults, MonoNs, Order, SceneView, SkinFrame, StepInput};
-use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 /// Least time between two drawings of tool, handle, force and bodies, ns: 30 a second are fluent to the eye, and every second step of
@@ -78,7 +78,7 @@ impl Scribe {
 
     /// Begins a recording in one file; what it had in it is lost.
     pub(super) fn in_file(path: &Path, provenance: Provenance, looks: Vec<Look>) -> Result<Self, RecordError> {
-        let opened = OpenOptions::new().write(true).create(true).truncate(true).open(path);
+        let opened = private::create(path);
         let failed = |error| RecordError::Create { path: path.into(), why: place::explain(&error) };
         let sink = Sink::begin(path.into(), opened.map_err(failed)?, &provenance)?;
         Self::new(sink, Place::File, provenance, looks)

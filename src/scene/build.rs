@@ -11,6 +11,7 @@ use super::make::{Solid, make};
 use super::overlap::{Placed, overlap_m};
 use super::spec::{SceneSpec, ShapeSpec, Weight};
 use super::task::{Condition, Goal, TaskWatcher};
+use super::workshop::{Watch, Workshop};
 use crate::collision::Reduction;
 use crate::device::operator::{Action, Phase, Script, Skill, Until};
 use crate::device::{DeviceSpec, Limits};
@@ -115,8 +116,21 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
 /// # Errors
 /// As [`build`].
 pub fn build_for_two(spec: &SceneSpec, device: &DeviceSpec, second: &DeviceSpec) -> Result<Built, Report> {
-    let (mut problems, built) = one_hand(spec, device);
-    let other = spec.from_second_hand().map(|other| (one_hand(&other, second), other));
+    watched(spec, [device, second], Watch::default())
+}
+
+/// As [`build`], for somebody who waits: `watch` tells what is being done, and can end it.
+///
+/// # Errors
+/// As [`build`], or when it was cancelled.
+pub fn build_watched(spec: &SceneSpec, device: &DeviceSpec, watch: Watch) -> Result<Built, Report> {
+    watched(spec, [device, device], watch)
+}
+
+fn watched(spec: &SceneSpec, [device, second]: [&DeviceSpec; 2], watch: Watch) -> Result<Built, Report> {
+    let mut shop = Workshop::new(&spec.source, watch);
+    let (mut problems, built) = one_hand(spec, device, &mut shop);
+    let other = spec.from_second_hand().map(|other| (one_hand(&other, second, &mut shop), other));
     let Some(((more, other_built), other)) = other else {
         let report = spec.source.report(problems);
         return built.map(|built| Built { warnings: report.clone(), ..built }).ok_or(report);
@@ -166,8 +180,8 @@ fn together(problems: &mut Problems, sim: &SimModel, hands: [&SceneSpec; 2]) {
 }
 
 /// One hand of a scene, and everything else in it; the warnings of what is built are not filled in.
-fn one_hand(spec: &SceneSpec, device: &DeviceSpec) -> (Problems, Option<Built>) {
-    let mut check = Check { spec, device, problems: Problems::default(), solids: Vec::new(), held: None };
+fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Problems, Option<Built>) {
+    let mut check = Check { spec, device, shop, problems: Problems::default(), solids: Vec::new(), held: None };
     check.solids();
     let limits = check.limits();
     let policy = check.policy();
@@ -267,6 +281,8 @@ fn surfaces(sim: &SimModel, tool: &ToolBody) -> Surfaces {
 pub(super) struct Check<'a> {
     pub(super) spec: &'a SceneSpec,
     pub(super) device: &'a DeviceSpec,
+    /// What shapes share.
+    pub(super) shop: &'a mut Workshop,
     problems: Problems,
     /// The bodies' shapes, made; none where one cannot be.
     solids: Vec<Option<Solid>>,
@@ -293,18 +309,21 @@ impl Check<'_> {
     /// Makes every shape.
     fn solids(&mut self) {
         let spec = self.spec;
-        let mut made = |key: &str, shape, tissue| match make(shape, tissue, &spec.source) {
-            Ok(solid) => Some(solid),
-            Err(unmade) => {
-                self.error(key, &unmade.message, &unmade.help);
-                None
+        let mut made = |key: &str, name: &str, shape, tissue| {
+            let begun = self.shop.watch.begin(format!("shape of `{name}`"));
+            match begun.and_then(|()| make(shape, tissue, self.shop)) {
+                Ok(solid) => Some(solid),
+                Err(unmade) => {
+                    self.error(key, &unmade.message, &unmade.help);
+                    None
+                }
             }
         };
         let bodies = spec.bodies.iter().enumerate();
         let solids = bodies
-            .map(|(index, body)| made(&format!("body.{index}.shape"), &body.shape, body.tissue.as_ref()))
+            .map(|(index, body)| made(&format!("body.{index}.shape"), &body.name, &body.shape, body.tissue.as_ref()))
             .collect();
-        let held = made("tool.shape", &spec.tool.shape, None);
+        let held = made("tool.shape", "tool", &spec.tool.shape, None);
         (self.solids, self.held) = (solids, held);
     }
 

@@ -3,8 +3,9 @@
 //! Thread: cold.
 
 use super::build::{Check, millimetres};
-use super::spec::{Source, TissueForm, TissueSpec};
+use super::spec::{TissueForm, TissueSpec};
 use super::task::Condition;
+use super::workshop::Workshop;
 use crate::device::operator::Until;
 use crate::geometry::tet::{LayeredBlock, Organ, TetMesh};
 use crate::sim::{BodyModel, Motion, NeedleModel, TissueModel, ToolBody};
@@ -17,7 +18,7 @@ const SLOW_LAG: u32 = 3;
 const LOOKS: usize = 32;
 
 /// The mesh of tissue; in words what is wrong with it, else.
-pub(super) fn mesh_of(form: &TissueForm, tissue: Option<&TissueSpec>, source: &Source) -> Result<TetMesh, String> {
+pub(super) fn mesh_of(form: &TissueForm, tissue: Option<&TissueSpec>, shop: &mut Workshop) -> Result<TetMesh, String> {
     let layers = tissue.map_or(&[][..], |tissue| &tissue.layers);
     let made = match form {
         TissueForm::Block { size, cell_m } => {
@@ -31,7 +32,7 @@ pub(super) fn mesh_of(form: &TissueForm, tissue: Option<&TissueSpec>, source: &S
             LayeredBlock { size: *size, cell_m: *cell_m, layers: &named? }.mesh()
         }
         TissueForm::Organ { size, taper, cell_m } => Organ { size: *size, taper: *taper, cell_m: *cell_m }.mesh(),
-        TissueForm::Mesh { file, unit } => return super::make::read_tissue_mesh(file, *unit, source),
+        TissueForm::Mesh { file, unit } => return super::make::read_tissue_mesh(file, *unit, shop),
     };
     made.map_err(|error| error.to_string())
 }
@@ -42,6 +43,10 @@ impl Check<'_> {
         let body = &self.spec.bodies[index];
         let tissue = body.tissue.as_ref()?;
         let (at_layer, at_tissue) = (format!("body.{index}.layer"), format!("body.{index}.tissue"));
+        if let Err(unmade) = self.shop.watch.begin(format!("elements of `{}`", body.name)) {
+            self.error(&at_tissue, &unmade.message, &unmade.help);
+            return None;
+        }
         let names: Vec<&str> = tissue.layers.iter().map(|layer| layer.layer.name.as_str()).collect();
         if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
             let message = format!("two layers of `{}` are called `{}`", body.name, names[twice]);

@@ -7,9 +7,10 @@
 //! ```
 
 use super::build::Check;
-use super::make::{Unmade, beside, read_file};
+use super::make::{Unmade, beside};
 use super::spec::{ShapeSpec, Source};
 use super::spec_soft::{ElasticSpec, MaterialSpec, Selection, SoftModelKind, SoftStepKind};
+use super::workshop::read_one;
 use crate::fem::{FemModel, FemSpec, Mass, Material, Ordering, Rayleigh, ReducedModel, RegimeSpec};
 use crate::geometry::snap::{HELD, TOUCHING};
 use crate::geometry::tet::{Group, Members, TetMesh};
@@ -132,7 +133,10 @@ impl Check<'_> {
         let at = format!("body.{index}");
         let is_socket = matches!(body.shape, ShapeSpec::Socket { .. });
         let gravity = body.pose.rotation.inverse_transform_vector(&self.spec.gravity);
-        let made = parts_of(elastic, mesh, is_socket, &at, &self.spec.source)
+        let begun = self.shop.watch.begin(format!("elements of `{}`", body.name));
+        let made = begun
+            .map_err(|unmade| (format!("{at}.elastic"), unmade))
+            .and_then(|()| parts_of(elastic, mesh, is_socket, &at, &self.spec.source))
             .and_then(|parts| motion_of(&parts, &gravity).map_err(|unmade| (format!("{at}.elastic"), unmade)));
         match made {
             Ok(motion) => Some(motion),
@@ -299,7 +303,7 @@ fn check_step(elastic: &ElasticSpec, model: SoftModelKind, is_held: bool, at: &s
 /// The reduced model in the file `file` beside the scene.
 fn read_reduced(file: &str, at: &str, source: &Source) -> Result<Arc<ReducedModel>, Fault> {
     let key = format!("{at}.reduced");
-    let bytes = read_file(&beside(source, file)).map_err(|unmade| (key.clone(), unmade))?;
+    let bytes = read_one(&beside(source, file)).map_err(|unmade| (key.clone(), unmade))?;
     let read = ReducedModel::from_bytes(&bytes, None);
     let help = "name the file that `hapticd bake reduce` made";
     read.map(Arc::new).map_err(|error| (key, Unmade::new(format!("{file}: {error}"), help)))

@@ -5,19 +5,17 @@
 use super::build_needle::mesh_of;
 use super::make_soft::make_soft;
 use super::spec::{ModelChoice, PartForm, PartSpec, ShapeSpec, Source, TissueSpec};
-use crate::bake::{Design, GridPlan, TrainPlan, bake_grid};
+use super::workshop::Workshop;
+use crate::bake::{Design, GridPlan, TrainPlan};
 use crate::collision::field::{Baked, FileError, SourceHash};
 use crate::geometry::mesh::{LengthUnit, MeshSurface, TriMesh, Weld, read_obj, read_stl};
 use crate::geometry::parts::{Body, Fit, Hand, ThreadSpec};
 use crate::geometry::snap::SnapSpec;
 use crate::geometry::tet::{TetMesh, read_msh, read_vtk, read_vtu};
 use crate::geometry::{Cuboid, Part, Shape};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Largest file of a mesh or a field, bytes.
-const FILE_MAX: u64 = 256 << 20;
 /// Most triangles of a mesh in a scene: each corner is looked at in every step.
 const TRIANGLES_MAX: usize = 200_000;
 /// Most nodes of tissue from a file.
@@ -47,11 +45,11 @@ impl Unmade {
     }
 }
 
-/// Makes a shape of the scene file `source`; `tissue` is what is said of a body that is tissue.
-pub(super) fn make(spec: &ShapeSpec, tissue: Option<&TissueSpec>, source: &Source) -> Result<Solid, Unmade> {
+/// Makes a shape of the scene of `shop`; `tissue` is what is said of a body that is tissue.
+pub(super) fn make(spec: &ShapeSpec, tissue: Option<&TissueSpec>, shop: &mut Workshop) -> Result<Solid, Unmade> {
     match spec {
         ShapeSpec::Plain(shape) => Ok(Solid { shape: shape.clone(), field: None, elements: None }),
-        ShapeSpec::Part(part) => make_part(part, source),
+        ShapeSpec::Part(part) => make_part(part, shop),
         ShapeSpec::Plug(connector) => {
             let plug = SnapSpec::shipped(*connector).plug().map_err(|error| cannot(&error))?;
             Ok(Solid { shape: Shape::Part(Arc::new(plug)), field: None, elements: None })
@@ -59,10 +57,10 @@ pub(super) fn make(spec: &ShapeSpec, tissue: Option<&TissueSpec>, source: &Sourc
         ShapeSpec::Socket { connector, detail } => {
             deformable("snap-socket", SnapSpec::shipped(*connector).socket(*detail).map_err(|error| cannot(&error))?)
         }
-        ShapeSpec::Soft(soft) => deformable("soft", make_soft(soft, source)?),
+        ShapeSpec::Soft(soft) => deformable("soft", make_soft(soft, shop)?),
         ShapeSpec::Tissue(form) => {
             let help = "change its size, `cell`, layers or file";
-            let elements = mesh_of(form, tissue, source).map_err(|message| Unmade::new(message, help))?;
+            let elements = mesh_of(form, tissue, shop).map_err(|message| Unmade::new(message, help))?;
             let bounds = elements.aabb();
             // Nothing but a needle touches tissue, and that asks its elements: the box around it stands for it elsewhere.
             let shape = Shape::Cuboid(Cuboid { half: 0.5 * (bounds.max - bounds.min) });
@@ -83,11 +81,11 @@ fn cannot(error: &dyn std::fmt::Display) -> Unmade {
     Unmade::new(error.to_string(), "change its dimensions or its mesh")
 }
 
-fn make_part(spec: &PartSpec, source: &Source) -> Result<Solid, Unmade> {
+fn make_part(spec: &PartSpec, shop: &mut Workshop) -> Result<Solid, Unmade> {
     let design = match &spec.form {
         PartForm::Design(design) => design.clone(),
         PartForm::Mesh { file, unit } => {
-            let mesh = read_mesh(file, *unit, source)?;
+            let mesh = read_mesh(file, *unit, shop)?;
             let longest = mesh.aabb().size().amax();
             if !(1e-4..=1.0).contains(&longest) {
                 let message = format!("the mesh is {:.4} mm long with `unit = \"{}\"`", longest * 1e3, unit.symbol());
@@ -99,25 +97,22 @@ fn make_part(spec: &PartSpec, source: &Source) -> Result<Solid, Unmade> {
     let part = design.part(spec.facets).map_err(|error| cannot(&error))?;
     let from = design.source().map_err(|error| cannot(&error))?;
     let plan = grid_plan(&design);
-    let field: Option<Arc<Baked>> =
-        match &spec.model {
-            ModelChoice::Exact => None,
-            ModelChoice::Grid => Some(Arc::new(bake_grid(&from, &plan).map_err(|error| {
-                Unmade::new(error.to_string(), "make the part smaller, or write model = \"exact\"")
-            })?)),
-            ModelChoice::File(file) => {
-                let path = beside(source, file);
-                let bytes = read_file(&path)?;
-                let hashes = [from.hash(&plan), from.hash(&TrainPlan::default()), from.hash(&TrainPlan::round())];
-                Some(Arc::new(baked(&bytes, &hashes).map_err(|error| {
-                    let help = bake_command(spec, &design, file).map_or_else(
-                        || "write model = \"grid\", which needs no file".to_owned(),
-                        |command| format!("make it with: {command}"),
-                    );
-                    Unmade::new(format!("{}: {error}", path.display()), help)
-                })?))
-            }
-        };
+    let field: Option<Arc<Baked>> = match &spec.model {
+        ModelChoice::Exact => None,
+        ModelChoice::Grid => Some(shop.grid(&from, &plan)?),
+        ModelChoice::File(file) => {
+            let path = shop.beside(file);
+            let bytes = shop.read_file(&path)?;
+            let hashes = [from.hash(&plan), from.hash(&TrainPlan::default()), from.hash(&TrainPlan::round())];
+            Some(Arc::new(baked(&bytes, &hashes).map_err(|error| {
+                let help = bake_command(spec, &design, file).map_or_else(
+                    || "write model = \"grid\", which needs no file".to_owned(),
+                    |command| format!("make it with: {command}"),
+                );
+                Unmade::new(format!("{}: {error}", path.display()), help)
+            })?))
+        }
+    };
     Ok(Solid { shape: Shape::Part(Arc::new(part)), field, elements: None })
 }
 
@@ -141,27 +136,10 @@ pub(super) fn beside(source: &Source, file: &str) -> PathBuf {
     Path::new(source.name()).parent().map_or_else(|| PathBuf::from(file), |directory| directory.join(file))
 }
 
-pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, Unmade> {
-    let failed = |error: std::io::Error| {
-        Unmade::new(
-            format!("cannot read {}: {error}", path.display()),
-            "is the path right? it starts at the scene file",
-        )
-    };
-    let mut bytes = Vec::new();
-    // One byte more than allowed is enough to see that there is too much.
-    std::fs::File::open(path).map_err(failed)?.take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > FILE_MAX {
-        let message = format!("{} has more than {} MB", path.display(), FILE_MAX >> 20);
-        return Err(Unmade::new(message, "is it the right file? else make the mesh coarser"));
-    }
-    Ok(bytes)
-}
-
 /// A mesh of triangles from the file `file` beside the scene.
-pub(super) fn read_mesh(file: &str, unit: LengthUnit, source: &Source) -> Result<TriMesh, Unmade> {
-    let path = beside(source, file);
-    let bytes = read_file(&path)?;
+pub(super) fn read_mesh(file: &str, unit: LengthUnit, shop: &mut Workshop) -> Result<TriMesh, Unmade> {
+    let path = shop.beside(file);
+    let bytes = shop.read_file(&path)?;
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
     let mesh = match ending.as_ref().and_then(|ending| ending.to_str()) {
         Some("stl") => read_stl(&bytes, unit, Weld::Within(1e-6)),
@@ -180,9 +158,9 @@ pub(super) fn read_mesh(file: &str, unit: LengthUnit, source: &Source) -> Result
 }
 
 /// A sound mesh of tetrahedra from the file `file` beside the scene.
-pub(super) fn read_tet_file(file: &str, unit: LengthUnit, source: &Source) -> Result<TetMesh, Unmade> {
-    let path = beside(source, file);
-    let bytes = read_file(&path)?;
+pub(super) fn read_tet_file(file: &str, unit: LengthUnit, shop: &mut Workshop) -> Result<TetMesh, Unmade> {
+    let path = shop.beside(file);
+    let bytes = shop.read_file(&path)?;
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
     let mesh = match ending.as_ref().and_then(|ending| ending.to_str()) {
         Some("msh") => read_msh(&bytes, unit),
@@ -204,8 +182,8 @@ pub(super) fn read_tet_file(file: &str, unit: LengthUnit, source: &Source) -> Re
 }
 
 /// A mesh of tissue, with ten nodes for each tetrahedron, from the file `file` beside the scene.
-pub(super) fn read_tissue_mesh(file: &str, unit: LengthUnit, source: &Source) -> Result<TetMesh, String> {
-    let mesh = read_tet_file(file, unit, source).map_err(|unmade| unmade.message)?.with_midsides();
+pub(super) fn read_tissue_mesh(file: &str, unit: LengthUnit, shop: &mut Workshop) -> Result<TetMesh, String> {
+    let mesh = read_tet_file(file, unit, shop).map_err(|unmade| unmade.message)?.with_midsides();
     let (nodes, longest) = (mesh.nodes().len(), mesh.aabb().size().amax());
     if nodes > TISSUE_NODES_MAX {
         return Err(format!("{file} has {nodes} nodes, ten for each tetrahedron; at most {TISSUE_NODES_MAX}"));

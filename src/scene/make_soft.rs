@@ -3,8 +3,8 @@
 //! Thread: cold.
 
 use super::make::{Unmade, read_mesh, read_tet_file};
-use super::spec::Source;
 use super::spec_soft::{SoftForm, SoftShapeSpec};
+use super::workshop::Workshop;
 use crate::geometry::Aabb;
 use crate::geometry::mesh::{LengthUnit, MeshSurface};
 use crate::geometry::tet::{
@@ -21,14 +21,14 @@ const LIKELY_M: (f64, f64) = (1e-3, 2.0);
 const STUFFING: (f64, f64) = (2.0, 12.0);
 
 /// Makes the mesh of a body, with its sides as groups.
-pub(super) fn make_soft(spec: &SoftShapeSpec, source: &Source) -> Result<TetMesh, Unmade> {
+pub(super) fn make_soft(spec: &SoftShapeSpec, shop: &mut Workshop) -> Result<TetMesh, Unmade> {
     let made = match &spec.form {
         SoftForm::Mesh { file, unit } => {
-            let mesh = read_tet_file(file, *unit, source)?;
+            let mesh = read_tet_file(file, *unit, shop)?;
             check_size(&mesh.aabb(), *unit, file)?;
             mesh
         }
-        SoftForm::Stuffed { file, unit } => stuffed(spec, file, *unit, source)?,
+        SoftForm::Stuffed { file, unit } => stuffed(spec, file, *unit, shop)?,
         form => primitive(spec, form)?,
     };
     let mesh = if spec.is_quadratic { made.with_midsides() } else { made };
@@ -81,8 +81,8 @@ fn primitive(spec: &SoftShapeSpec, form: &SoftForm) -> Result<TetMesh, Unmade> {
 }
 
 /// A closed surface filled with tetrahedra.
-fn stuffed(spec: &SoftShapeSpec, file: &str, unit: LengthUnit, source: &Source) -> Result<TetMesh, Unmade> {
-    let surface = read_mesh(file, unit, source)?;
+fn stuffed(spec: &SoftShapeSpec, file: &str, unit: LengthUnit, shop: &mut Workshop) -> Result<TetMesh, Unmade> {
+    let surface = read_mesh(file, unit, shop)?;
     let (cell_m, bounds) = (spec.cell_m.unwrap_or(f64::NAN), surface.aabb());
     check_size(&bounds, unit, file)?;
     fits(cell_m, bounds.size().min())?;

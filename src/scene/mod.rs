@@ -42,8 +42,9 @@ mod shipped;
 mod spec;
 mod spec_soft;
 pub mod task;
+mod workshop;
 
-pub use build::{Built, SecondHand, build, build_for_two};
+pub use build::{Built, SecondHand, build, build_for_two, build_watched};
 pub use build_soft::SoftParts;
 pub use read::{load, parse};
 pub use schema::SCHEMA;
@@ -59,6 +60,7 @@ pub use spec_soft::{
     ElasticSpec, GroupSpec, MaterialSpec, RegionSpec, Selection, SoftForm, SoftModelKind, SoftShapeSpec, SoftStepKind,
 };
 pub use task::{Condition, Goal, GoalState, Observation, TaskProgress, TaskWatcher, When};
+pub use workshop::Watch;
 
 #[cfg(test)]
 mod needle_tests;

@@ -5,7 +5,8 @@
 use super::read;
 use super::spec::SceneSpec;
 use crate::device::DeviceSpec;
-use crate::files::{LoadError, Loaded, Report, device_file, quote, suggest};
+use crate::files::{LoadError, Loaded, Report, SIZE_MAX, device_file, quote, suggest};
+use crate::shared::ordinary_file;
 use std::path::Path;
 
 const SCENES: [(&str, &str); 12] = [
@@ -107,7 +108,8 @@ pub fn device_text(name_or_path: &str) -> Option<String> {
 
 fn text_of(name_or_path: &str, list: &[(&str, &'static str)]) -> Option<String> {
     if is_path(name_or_path) {
-        return std::fs::read(name_or_path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let bytes = ordinary_file::read(Path::new(name_or_path), SIZE_MAX as u64).ok();
+        return bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     }
     find(list, name_or_path).map(String::from)
 }

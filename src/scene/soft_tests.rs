@@ -5,6 +5,7 @@ use crate::files::Report;
 use crate::geometry::mesh::{LengthUnit, write_stl};
 use crate::geometry::tet::{BlockSpec, write_vtu};
 use crate::scene::make::make;
+use crate::scene::workshop::{Watch, Workshop};
 use crate::scene::{Built, SceneSpec, build, open_device, parse};
 use crate::sim::{BodyId, JointKind};
 use std::path::{Path, PathBuf};
@@ -46,7 +47,8 @@ fn built(text: &str, name: &Path) -> Result<Built, Vec<String>> {
 fn parts_in(text: &str, name: &Path) -> SoftParts {
     let spec = spec(text, name);
     let body = &spec.bodies[0];
-    let solid = make(&body.shape, None, &spec.source).unwrap_or_else(|unmade| unreachable!("{}", unmade.message));
+    let solid = make(&body.shape, None, &mut Workshop::new(&spec.source, Watch::default()))
+        .unwrap_or_else(|unmade| unreachable!("{}", unmade.message));
     let is_socket = matches!(body.shape, ShapeSpec::Socket { .. });
     let (elastic, mesh) = (body.elastic.as_ref().expect("it deforms"), solid.elements.expect("it has elements"));
     parts_of(elastic, &mesh, is_socket, "body.0", &spec.source).unwrap_or_else(|(_, e)| unreachable!("{}", e.message))

@@ -131,3 +131,65 @@ fn other_programs_ways_of_writing_are_read() {
     assert_eq!((mesh.nodes().len(), mesh.tets().len(), mesh.nodes()[4].x), (5, 2, 0.01));
     assert_eq!(mesh.group("physical 8").expect("there").members, Members::Tets(vec![1]));
 }
+
+/// A Gmsh file with one tetrahedron of four nodes in entity 1, whose physical tags are given, and what else stands in its elements.
+fn gmsh(tags: &[usize], blocks: &[(&str, usize, &str)]) -> String {
+    let physical: String = tags.iter().map(|tag| format!(" {tag}")).collect();
+    let entity = format!("1 0 0 0 1 1 1 {}{physical} 0\n", tags.len());
+    let elements: String =
+        blocks.iter().map(|(head, count, line)| format!("{head} {count}\n{}", line.repeat(*count))).collect();
+    format!(
+        "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Entities\n0 0 0 1\n{entity}$EndEntities\n$Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n\
+         0 0 0\n1 0 0\n0 1 0\n0 0 1\n$EndNodes\n$Elements\n{} 1 1 1\n{elements}$EndElements\n",
+        blocks.len()
+    )
+}
+
+fn refusal(made: Result<TetMesh, TetMeshError>) -> String {
+    made.err().expect("it is refused").to_string()
+}
+
+#[test]
+fn elements_of_a_volume_that_are_no_tetrahedra_are_passed_over() {
+    // A triangle, a quad and a point in the entity of a volume that belongs to a group.
+    let blocks =
+        [("3 1 2", 1, "7 1 2 3\n"), ("3 1 3", 1, "8 1 2 3 4\n"), ("3 1 4", 1, "1 1 2 3 4\n"), ("3 1 15", 1, "9 1\n")];
+    let mesh = read_msh(gmsh(&[5], &blocks).as_bytes(), LengthUnit::Metre).expect("one tetrahedron");
+    assert_eq!((mesh.tets().len(), &mesh.group("physical 5").expect("there").members), (1, &Members::Tets(vec![0])));
+}
+
+#[test]
+fn a_small_file_cannot_stand_for_a_large_mesh() {
+    // Physical tags times elements: 900 groups of 20,000 elements each would be 18 million members.
+    let tags: Vec<usize> = (1..=900).collect();
+    let many = gmsh(&tags, &[("3 1 4", 20_000, "1 1 2 3 4\n")]);
+    assert!(refusal(read_msh(many.as_bytes(), LengthUnit::Metre)).contains("more numbers than it has bytes"));
+    let tags: Vec<usize> = (1..=1100).collect();
+    let many = gmsh(&tags, &[("3 1 4", 1, "1 1 2 3 4\n")]);
+    assert!(refusal(read_msh(many.as_bytes(), LengthUnit::Metre)).contains("more than 1000 groups"));
+    // One appended array that is referred to again and again.
+    let mut vtu = String::from("<VTKFile type=\"UnstructuredGrid\" byte_order=\"LittleEndian\"><CellData>");
+    for array in 0..500 {
+        let name = format!("group:{array}");
+        vtu += &format!("<DataArray type=\"Float64\" Name=\"{name}\" format=\"appended\" offset=\"0\"/>");
+    }
+    vtu += "</CellData><AppendedData encoding=\"raw\">_";
+    let mut bytes = vtu.into_bytes();
+    bytes.extend(80_000_u32.to_le_bytes());
+    bytes.extend([0; 80_000]);
+    assert!(refusal(read_vtu(&bytes, LengthUnit::Metre)).contains("more numbers than it has bytes"));
+    // As many regions as cells.
+    let mut vtk = String::from("# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 float\n");
+    vtk += "0 0 0 1 0 0 0 1 0 0 0 1\nCELLS 2000 10000\n";
+    vtk += &"4 0 1 2 3\n".repeat(2000);
+    vtk += &format!(
+        "CELL_TYPES 2000\n{}CELL_DATA 2000\nSCALARS material int 1\nLOOKUP_TABLE default\n",
+        "10\n".repeat(2000)
+    );
+    vtk += &(1..=2000).map(|region| format!("{region}\n")).collect::<String>();
+    assert!(refusal(read_vtk(vtk.as_bytes(), LengthUnit::Metre)).contains("more than 1000 groups"));
+    // A count that three coordinates of each carry beyond the largest number.
+    let vtk =
+        "# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 6148914691236517206 float\n0 0\n";
+    assert!(refusal(read_vtk(vtk.as_bytes(), LengthUnit::Metre)).contains("too short"));
+}

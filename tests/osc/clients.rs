@@ -226,7 +226,9 @@ fn observers_hear_and_are_told_what_they_may_not() {
     let observer = remote(2, 4000);
     assert_eq!(rig.ask(observer, "/hapticd/coupling/stiffness", &[])[0].args, [f(800.0)]);
     assert_eq!(rig.refusal(observer, "/hapticd/coupling/stiffness", &[f(1.0)]).0, 403);
-    assert!(!rig.ask(observer, "/hapticd/subscribe", &[s("energy"), i(1)]).is_empty());
+    let heard = rig.ask(observer, "/hapticd/subscribe", &[s("energy"), i(1)]);
+    assert_eq!(addresses(&heard), ["/hapticd/lease/number", "/hapticd/done"]);
+    rig.ask(observer, "/hapticd/lease/confirm", &heard[0].args);
     rig.plant.news.push(News::Set(Setting::Loop(Parameter::Damping), Value::Float(0.25)));
     rig.poll();
     assert_eq!(rig.heard(observer)[0].args, [f(0.25)]);

@@ -6,7 +6,7 @@ use hapticd::control::access::Access;
 use hapticd::control::osc::{LONGEST_SENT, Ntp};
 use hapticd::control::peer::Peer;
 use hapticd::control::table::{Argument, ENTRIES, Type, Verb};
-use hapticd::control::{Hub, HubSettings, Outbox, Stream};
+use hapticd::control::{Hub, HubSettings, Limits, Outbox, Stream};
 use hapticd::math::Random;
 use hapticd::shared::{MonoNs, NS_PER_S};
 use rosc::{OscBundle, OscMessage, OscPacket, OscTime, OscType};
@@ -111,6 +111,8 @@ impl Range {
             access: Access { allow: network("10.1.0.0/16"), read_only: network("10.2.0.0/16") },
             raw_force: true,
             own_port: 9740,
+            // Nobody here sends a number back; that has tests of its own.
+            limits: Limits { confirm: false, ..HubSettings::default().limits },
             ..HubSettings::default()
         };
         let mut plant = FakePlant::new();
@@ -120,8 +122,11 @@ impl Range {
 
     /// Sends a datagram from somewhere and checks all that must hold.
     pub(crate) fn fire(&mut self, bytes: &[u8], random: &mut Random) {
-        let hosts = [[127, 0, 0, 1], [10, 1, 0, 7], [10, 2, 0, 7], [10, 3, 0, 7]];
-        let from = SocketAddr::from((hosts[below(random, 4)], 1 + below(random, 100) as u16));
+        // Of each kind twenty hosts: one alone would be held back by its share.
+        let nets = [[127, 0, 0], [10, 1, 0], [10, 2, 0], [10, 3, 0]];
+        let [a, b, c] = nets[below(random, 4)];
+        let host = [a, b, c, 1 + below(random, 20) as u8];
+        let from = SocketAddr::from((host, 1 + below(random, 5) as u16));
         // Now and then a volley, so that limits are met.
         let times = if below(random, 200) == 0 { 400 } else { 1 };
         for _ in 0..times {

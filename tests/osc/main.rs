@@ -6,6 +6,7 @@ mod bundles;
 mod clients;
 mod fuzz;
 mod hostile;
+mod hosts;
 mod plant;
 mod rig;
 mod rules;

@@ -36,6 +36,8 @@ pub(crate) struct FakePlant {
     pub(crate) stuck: bool,
     /// Refuse the next act at once.
     pub(crate) refuse: Option<Refused>,
+    /// How often the names of scenes were asked for.
+    pub(crate) lists: std::cell::Cell<usize>,
     waiting: Vec<(Ticket, Work)>,
     tickets: u64,
 }
@@ -123,6 +125,7 @@ impl FakePlant {
             stuck: false,
             refuse: None,
             waiting: Vec::new(),
+            lists: std::cell::Cell::new(0),
             tickets: 0,
         }
     }
@@ -170,7 +173,7 @@ impl FakePlant {
             }
             Job::Acknowledge(_) => self.enter(State::Disabled, news),
             Job::RecordStart(_) | Job::RecordStop => return Ok(vec![Value::Text("session.mcap".into())]),
-            Job::ReloadScene | Job::Home | Job::RecordMark(_) => {}
+            Job::ReloadScene | Job::CancelLoad | Job::Home | Job::RecordMark(_) => {}
         }
         Ok(Vec::new())
     }
@@ -186,6 +189,7 @@ impl Plant for FakePlant {
     }
 
     fn scenes(&self) -> Vec<String> {
+        self.lists.set(self.lists.get() + 1);
         vec!["box_on_table".into(), "virtual_wall".into()]
     }
 

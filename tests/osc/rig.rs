@@ -66,14 +66,15 @@ impl Rig {
 
     /// Loopback, 10.1.0.0/16 that may do everything, 10.2.0.0/16 that may read; raw forces.
     pub(crate) fn open() -> Self {
-        Self::with(HubSettings {
-            access: Access {
-                allow: vec!["10.1.0.0/16".parse().expect("a network")],
-                read_only: vec!["10.2.0.0/16".parse().expect("a network")],
-            },
-            raw_force: true,
-            ..HubSettings::default()
-        })
+        Self::with(HubSettings { access: Self::open_access(), raw_force: true, ..HubSettings::default() })
+    }
+
+    /// Who may do what in [`Self::open`].
+    pub(crate) fn open_access() -> Access {
+        Access {
+            allow: vec!["10.1.0.0/16".parse().expect("a network")],
+            read_only: vec!["10.2.0.0/16".parse().expect("a network")],
+        }
     }
 
     pub(crate) fn feed(&mut self, bytes: &[u8], from: SocketAddr) {

@@ -55,6 +55,7 @@ fn every_row_is_reachable_and_answers_as_it_says() {
         match (entry.kind, entry.verb) {
             (Kind::Reply, _) => assert!(heard.is_empty(), "{address} is a reply and must not be answered"),
             (Kind::Event, _) => assert_eq!(code_of(&heard[0]).map(|(code, _)| code), Some(403), "{address}"),
+            (_, Verb::Confirm) => assert_eq!(code_of(&heard[0]).map(|(code, _)| code), Some(404), "nobody waits"),
             (_, Verb::Force | Verb::Turn) => {
                 assert!(heard.is_empty() && rig.plant.acts.len() == 1, "{address}: {heard:?}")
             }
@@ -74,8 +75,15 @@ fn every_row_is_reachable_and_answers_as_it_says() {
     let mut rig = Rig::new();
     rig.send(local(1), "/hapticd/notify", &[]);
     rig.plant.news = vec![News::State(State::Paused), News::Fault(fault(2, false)), News::Task(rig.plant.task())];
+    let (scene, doing) = (String::from("nut"), String::from("shape of `nut`"));
+    rig.plant.news.push(News::Loading { scene, time_s: 2.0, doing });
     rig.poll();
     let heard = rig.heard(local(1));
+    heard.iter().for_each(check_types);
+    told.extend(heard.into_iter().map(|message| message.addr));
+    // A receiver on another machine is sent a number first.
+    let elsewhere = crate::rig::remote(2, 1);
+    let heard = Rig::open().ask(elsewhere, "/hapticd/notify", &[]);
     heard.iter().for_each(check_types);
     told.extend(heard.into_iter().map(|message| message.addr));
     for entry in ENTRIES.iter().filter(|entry| entry.access == Access::Sent) {

@@ -1,6 +1,7 @@
 //! `hapticd run` from outside: the real program, its ports, its signals, its files.
 
 mod daemon;
+mod loads;
 mod recordings;
 
 use daemon::{Daemon, Place, hapticd, wait};

@@ -8,6 +8,8 @@ use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,12 +18,16 @@ use std::time::{Duration, Instant};
 pub(crate) struct Daemon {
     child: Child,
     lines: Receiver<String>,
+    /// Set while nobody reads what the daemon says.
+    deaf: Arc<AtomicBool>,
     /// Everything it said so far.
     log: Vec<String>,
     /// Where OSC is spoken.
     pub(crate) osc: SocketAddr,
     /// Where OSCQuery is.
     pub(crate) query: SocketAddr,
+    /// Where the viewer's page is.
+    pub(crate) viewer: SocketAddr,
 }
 
 /// How a daemon is started.
@@ -61,7 +67,7 @@ impl Setup {
         let configuration = self.directory.join("hapticd.toml");
         let text = format!(
             "format = \"hapticd-config/1\"\n[paths]\nstate = \"state\"\n[defaults]\nscene = \"virtual_wall\"\n[osc]\nport = 0\n\
-             query_port = 0\n{}",
+             query_port = 0\n{}[viewer]\nport = 0\n",
             self.configuration
         );
         fs::write(&configuration, text).expect("written");
@@ -79,17 +85,25 @@ impl Setup {
         let mut child = command.spawn().expect("the program starts");
         let stderr = child.stderr.take().expect("a pipe");
         let (sender, lines) = channel();
+        let deaf = Arc::<AtomicBool>::default();
+        let pause = Arc::clone(&deaf);
         thread::spawn(move || {
-            BufReader::new(stderr).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+            BufReader::new(stderr).lines().map_while(Result::ok).try_for_each(|line| {
+                while pause.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(10));
+                }
+                sender.send(line)
+            })
         });
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut daemon = Daemon { child, lines, log: Vec::new(), osc: nowhere, query: nowhere };
+        let mut daemon = Daemon { child, lines, deaf, log: Vec::new(), osc: nowhere, query: nowhere, viewer: nowhere };
         let line = daemon.wait_for_line("listening: ");
         let address = |scheme: &str| {
             let rest = line.split(scheme).nth(1).unwrap_or_else(|| panic!("no {scheme} in: {line}"));
-            rest.split([',', ' ']).next().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{line}"))
+            rest.split([',', ' ', '/']).next().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{line}"))
         };
         (daemon.osc, daemon.query) = (address("udp://"), address("http://"));
+        daemon.viewer = address("viewer http://");
         daemon
     }
 }
@@ -98,6 +112,11 @@ impl Daemon {
     /// Number of the process.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Reads what the daemon says, or leaves it in the pipe.
+    pub(crate) fn listen(&self, listens: bool) {
+        self.deaf.store(!listens, Ordering::Relaxed);
     }
 
     /// Waits until a line of the log holds `part`.

@@ -4,6 +4,7 @@
 
 mod clients;
 mod daemon;
+mod floods;
 mod notify;
 mod osc;
 mod storm;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const DATAGRAMS: usize = 20_000;
 const WARM_UP: usize = 5000;
 const ROUND: usize = 20;
-/// Sockets they come from: one alone would be held back by its share.
+/// Sockets they come from, each on a host of its own: one alone, or one host, would be held back by its share.
 const SOCKETS: usize = 100;
 /// Most the memory may grow after the warm-up, kB.
 const GROWTH_KB: i64 = 1024;
@@ -117,7 +117,8 @@ fn a_storm_of_garbage_is_answered_and_forgotten() {
     let _machine = alone();
     let daemon = Setup::new("storm").start();
     let client = Client::new(daemon.osc);
-    let sockets: Vec<Client> = (0..SOCKETS).map(|_| Client::new(daemon.osc)).collect();
+    let sockets: Vec<Client> =
+        (1..=SOCKETS).map(|host| Client::bound(&format!("127.0.1.{host}:0"), daemon.osc)).collect();
     let mut random = Random::new(20_261_116);
     let mut round = |step: usize| {
         for index in 0..ROUND {

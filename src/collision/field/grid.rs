@@ -54,6 +54,9 @@ pub enum GridError {
     /// Too much memory.
     #[error("the grid would be larger than 1 GB: make its spacing larger or its band thinner")]
     TooLarge,
+    /// More than the caller allows, or the caller wants no more of it.
+    #[error("the grid would take more memory than is left for it, or its making was cancelled")]
+    Refused,
 }
 
 /// A grid of blocks in `D` coordinates.
@@ -77,7 +80,19 @@ impl<const D: usize> BlockGrid<D> {
     ///
     /// # Errors
     /// If the box or the spacing is unusable, or the grid too large.
-    pub fn new(spec: &GridSpec<D>, mut distance: impl FnMut(&[f64; D]) -> (f64, [f64; D])) -> Result<Self, GridError> {
+    pub fn new(spec: &GridSpec<D>, distance: impl FnMut(&[f64; D]) -> (f64, [f64; D])) -> Result<Self, GridError> {
+        Self::within(spec, distance, &mut |_| true)
+    }
+
+    /// The same, as long as `spend` allows so many nodes more; it is called for every block.
+    ///
+    /// # Errors
+    /// As [`Self::new`], or when `spend` refuses.
+    pub fn within(
+        spec: &GridSpec<D>,
+        mut distance: impl FnMut(&[f64; D]) -> (f64, [f64; D]),
+        spend: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Self, GridError> {
         let positive = |x: f64| x.is_finite() && x > 0.0;
         if ![spec.spacing, spec.band, spec.clearance].into_iter().all(positive) {
             return Err(GridError::BadSpec);
@@ -97,6 +112,10 @@ impl<const D: usize> BlockGrid<D> {
         }
         let total = counts.iter().try_fold(1_usize, |n, c| n.checked_mul(*c)).filter(|n| *n <= BLOCKS_MAX);
         let total = total.ok_or(GridError::TooLarge)?;
+        // A centre for each block, and its place in the index.
+        if !spend(total + total / 4) {
+            return Err(GridError::Refused);
+        }
         let mut grid = Self {
             low: spec.low,
             step,
@@ -113,6 +132,9 @@ impl<const D: usize> BlockGrid<D> {
             if f64::from(center[0]).abs() <= reach + spec.band {
                 if grid.nodes.len() + NODES.pow(D as u32) > NODES_MAX {
                     return Err(GridError::TooLarge);
+                }
+                if !spend(NODES.pow(D as u32)) {
+                    return Err(GridError::Refused);
                 }
                 grid.index[block] = (grid.nodes.len() / NODES.pow(D as u32)) as u32;
                 for node in 0..NODES.pow(D as u32) {

@@ -21,6 +21,7 @@ mod system;
 pub use finding::{Finding, Verdict};
 
 use super::Failure;
+use crate::daemon::out::note;
 use rights::Probe;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,10 @@ pub fn run(options: &DoctorOptions) -> Result<bool, Failure> {
         say(&format!("hapticd {}   is this PC fit for real time?\n\n", env!("CARGO_PKG_VERSION")));
         findings.iter().for_each(|finding| say(&report::finding_text(finding)));
     }
-    eprintln!("measuring for {} s how late the loop begins its ticks on processor {cpu} ...", options.seconds);
+    note(format_args!(
+        "measuring for {} s how late the loop begins its ticks on processor {cpu} ...\n",
+        options.seconds
+    ));
     let measured = lateness::measure(cpu, options.seconds);
     let verdict = lateness::judge(&measured);
     let measured = measured.ok();

@@ -16,6 +16,7 @@ pub use fault::{FaultKind, Mishap};
 
 use super::cli::{positive, skill};
 use super::{Failure, warn};
+use crate::daemon::out::{note, put};
 use crate::device::DeviceSpec;
 use crate::device::driver::catalogue::{self, AnyDevice, DRIVERS, INPUTS};
 use crate::device::emulator::Line;
@@ -183,8 +184,8 @@ pub fn run(options: &EmulateOptions, stop: &AtomicBool) -> Result<(), Failure> {
         messages: 0,
         baud: 0,
     };
-    println!("{} on {}", spec.model, stage.outlet.place());
-    println!("{}", stage.manual());
+    put(format_args!("{} on {}\n", spec.model, stage.outlet.place()));
+    put(format_args!("{}\n", stage.manual()));
     let until = options.seconds.map(|seconds| now.plus((seconds * NS_PER_S as f64) as u64));
     while !stop.load(Ordering::Relaxed) && until.is_none_or(|until| SystemClock.now() < until) {
         if !stage.round()? {
@@ -192,10 +193,10 @@ pub fn run(options: &EmulateOptions, stop: &AtomicBool) -> Result<(), Failure> {
         }
     }
     drop(rights);
-    println!(
-        "summary  peak force {:.4} N, asked for {:.4} N, {} messages from the host",
+    put(format_args!(
+        "summary  peak force {:.4} N, asked for {:.4} N, {} messages from the host\n",
         stage.peak_n, stage.asked_n, stage.messages
-    );
+    ));
     Ok(())
 }
 
@@ -282,9 +283,9 @@ impl Stage {
             ["plug"] => self.plug(now)?,
             ["fault", word] => match word.parse::<FaultKind>() {
                 Ok(kind) => self.befall(kind, now)?,
-                Err(why) => eprintln!("{why}"),
+                Err(why) => note(format_args!("{why}\n")),
             },
-            _ => eprintln!("no such order: `{order}`; {}", self.manual()),
+            _ => note(format_args!("no such order: `{order}`; {}\n", self.manual())),
         }
         Ok(true)
     }

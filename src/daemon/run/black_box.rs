@@ -4,6 +4,7 @@
 
 use crate::haptic::{Account, TickRecord};
 use crate::shared::MonoNs;
+use crate::shared::private;
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -124,18 +125,27 @@ impl Capture {
     /// Writes the ticks into a file of its own below `state`; gives its path. The name appears when the file is whole.
     pub(super) fn write(&self, state: &Path) -> io::Result<PathBuf> {
         let directory = state.join("faults");
-        fs::create_dir_all(&directory)?;
+        private::directory(&directory)?;
         let path = directory.join(format!("{}-{}.csv", utc(self.when), self.code));
         let part = path.with_extension("part");
-        let mut file = BufWriter::new(fs::File::create(&part)?);
+        let written = self.fill(&part).and_then(|()| fs::rename(&part, &path));
+        if let Err(error) = written {
+            // Half a file would be taken for data, and fill a full disk further.
+            let _ = fs::remove_file(&part);
+            return Err(error);
+        }
+        tidy(&directory)?;
+        Ok(path)
+    }
+
+    /// Writes all ticks to a new file that only its owner may read: it tells what a person's hand did.
+    fn fill(&self, path: &Path) -> io::Result<()> {
+        let mut file = BufWriter::new(private::create(path)?);
         writeln!(file, "{}", COLUMNS.join(","))?;
         for record in &self.ticks {
             self.line(record, &mut file)?;
         }
-        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        fs::rename(&part, &path)?;
-        tidy(&directory)?;
-        Ok(path)
+        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     }
 
     fn line(&self, record: &TickRecord, out: &mut impl Write) -> io::Result<()> {
@@ -253,6 +263,27 @@ mod tests {
         }
         assert_eq!((lines[1][0], lines[2][0]), ("-0.001000", "0.000000"));
         assert!(path.to_string_lossy().ends_with("Z-F06.csv"), "{}", path.display());
+        fs::remove_dir_all(&directory).expect("it can be removed");
+    }
+
+    #[test]
+    fn data_that_cannot_be_written_leaves_nothing_behind_and_is_private() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = std::env::temp_dir().join(format!("hapticd-black-box-full-{}", std::process::id()));
+        let mut black_box = BlackBox::new(1000.0);
+        black_box.push(&record(1), &mut Vec::new());
+        black_box.freeze(1, "F06", MonoNs(1_000_000));
+        let capture = &black_box.flush()[0];
+        // A directory stands where the file is to be, as the last thing that can go wrong.
+        let path = directory.join("faults").join(format!("{}-F06.csv", utc(capture.when)));
+        fs::create_dir_all(path.join("in the way")).expect("a directory can be made");
+        capture.write(&directory).expect_err("there is a directory");
+        let left: Vec<_> = fs::read_dir(directory.join("faults")).expect("it is there").flatten().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        fs::remove_dir_all(&path).expect("it can be removed");
+        let written = capture.write(&directory).expect("it can be written");
+        let mode = fs::metadata(written).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
         fs::remove_dir_all(&directory).expect("it can be removed");
     }
 

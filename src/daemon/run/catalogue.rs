@@ -41,7 +41,7 @@ impl Catalogue {
     /// The text of a device file that can be opened; empty when it has gone meanwhile.
     pub(super) fn device_text(&self, name: &str) -> String {
         let text = match place(&self.devices, name) {
-            Ok(Some(path)) => std::fs::read_to_string(path).ok(),
+            Ok(Some(path)) => scene::device_text(&path.display().to_string()),
             _ => scene::device_text(name),
         };
         text.unwrap_or_default()

@@ -8,16 +8,20 @@ use crate::control::plant::{Code, Refused, Ticket};
 use crate::daemon::Failure;
 use crate::files::{LoadError, Report};
 use crate::record::{RecordError, RecordOptions, RecordSummary, Recorder};
-use crate::scene::OpenError;
+use crate::scene::{OpenError, Watch};
+use crate::shared::MonoNs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+/// Builders that may hang at once.
+const ABANDONED_MAX: usize = 2;
+
 /// What has been done.
 pub(super) enum Done {
-    /// A rig stands, or why not.
-    Built(Box<Result<Rig, Failure>>),
+    /// The rig of this number stands, or why not.
+    Built(u64, Box<Result<Rig, Failure>>),
     /// The data of a fault is written, or why not.
     Written(u32, io::Result<PathBuf>),
     /// A recording has begun, or why not.
@@ -32,6 +36,19 @@ pub(super) struct Building {
     pub(super) ticket: Option<Ticket>,
     /// What it will be.
     pub(super) plan: Plan,
+    /// When it was begun, and when somebody was last told how it goes.
+    pub(super) since: MonoNs,
+    pub(super) told: MonoNs,
+    /// Whoever is told by the builder, and can end it.
+    pub(super) watch: Watch,
+    number: u64,
+}
+
+impl Building {
+    /// To begin now.
+    pub(super) fn new(ticket: Option<Ticket>, plan: Plan, now: MonoNs) -> Self {
+        Self { ticket, plan, since: now, told: now, watch: Watch::default(), number: 0 }
+    }
 }
 
 /// See the file's head.
@@ -40,26 +57,54 @@ pub(super) struct Errands {
     receiver: Receiver<Done>,
     /// The one job under way.
     pub(super) building: Option<Building>,
+    /// Builders begun so far.
+    count: u64,
+    /// Builders that nobody waits for any more, and that have not ended yet.
+    abandoned: usize,
 }
 
 impl Errands {
     /// Nothing under way.
     pub(super) fn new() -> Self {
         let (sender, receiver) = channel();
-        Self { sender, receiver, building: None }
+        Self { sender, receiver, building: None, count: 0, abandoned: 0 }
     }
 
     /// Builds a rig. One at a time: the caller has looked.
     pub(super) fn build(&mut self, building: Building) {
-        let plan = building.plan.clone();
+        self.count += 1;
+        let (plan, watch, number) = (building.plan.clone(), building.watch.clone(), self.count);
+        let building = Building { number, ..building };
         self.building = Some(building);
         self.run(move || {
             // A bug in a builder must not leave the daemon busy for ever.
-            let built = catch_unwind(AssertUnwindSafe(|| plan.build()));
+            let built = catch_unwind(AssertUnwindSafe(|| plan.build_watched(&watch)));
             let bug =
                 || Err(Failure::Usage("building the scene panicked; the log says where, please report it".into()));
-            Done::Built(Box::new(built.unwrap_or_else(|_| bug())))
+            Done::Built(number, Box::new(built.unwrap_or_else(|_| bug())))
         });
+    }
+
+    /// Waits for the builder no longer: it ends at its next step, or hangs where the system leaves it.
+    pub(super) fn abandon(&mut self) -> Option<Building> {
+        let building = self.building.take()?;
+        building.watch.cancel();
+        self.abandoned += 1;
+        Some(building)
+    }
+
+    /// True while so many abandoned builders hang that no more should be begun.
+    pub(super) fn is_clogged(&self) -> bool {
+        self.abandoned >= ABANDONED_MAX
+    }
+
+    /// The job that ended with this number; none when nobody waits for it.
+    pub(super) fn built(&mut self, number: u64) -> Option<Building> {
+        let waited = self.building.take_if(|building| building.number == number);
+        if waited.is_none() {
+            self.abandoned = self.abandoned.saturating_sub(1);
+        }
+        waited
     }
 
     /// Writes the data of a fault below `state`.

@@ -13,8 +13,18 @@ use crate::control::socket::{MOST_SOCKETS, SocketFigures};
 use crate::haptic::Trip;
 use crate::shared::Parameter;
 
+/// What was lost outside the hub, and how the sockets are.
+pub(super) struct Lost {
+    /// Datagrams dropped because the control loop was behind.
+    pub(super) unheard: u64,
+    /// Datagrams the system had no room for.
+    pub(super) unsent: u64,
+    /// Sockets of the viewer's port.
+    pub(super) sockets: SocketFigures,
+}
+
 /// Everything that is told.
-pub(super) fn metrics(plant: &Supervisor, hub: &HubFigures, unsent: u64, sockets: &SocketFigures) -> Metrics {
+pub(super) fn metrics(plant: &Supervisor, hub: &HubFigures, lost: &Lost) -> Metrics {
     let status = plant.status();
     Metrics {
         version: env!("CARGO_PKG_VERSION"),
@@ -28,7 +38,7 @@ pub(super) fn metrics(plant: &Supervisor, hub: &HubFigures, unsent: u64, sockets
             overruns: plant.sim.skipped,
             step_times: plant.sim.step_times,
         },
-        control: control(hub, unsent, sockets),
+        control: control(hub, lost),
         recorder: plant.recording.metrics(),
     }
 }
@@ -58,17 +68,18 @@ fn haptic(plant: &Supervisor, realtime: bool) -> LoopMetrics {
     }
 }
 
-fn control(hub: &HubFigures, unsent: u64, sockets: &SocketFigures) -> ControlMetrics {
+fn control(hub: &HubFigures, lost: &Lost) -> ControlMetrics {
     let refused = ["bad_arguments", "not_allowed", "not_found", "wrong_state", "out_of_range", "busy"];
     let mut messages = vec![
         ("received", hub.messages),
         ("unreadable", hub.unreadable),
         ("dropped", hub.dropped),
+        ("unheard", lost.unheard),
         ("strangers", hub.strangers),
         ("ignored", hub.ignored),
         ("halts", hub.halts),
         ("sent", hub.sent),
-        ("unsent", unsent + sockets.lost),
+        ("unsent", lost.unsent + lost.sockets.lost),
         ("streamed", hub.streamed),
         ("skipped", hub.skipped),
     ];
@@ -82,7 +93,7 @@ fn control(hub: &HubFigures, unsent: u64, sockets: &SocketFigures) -> ControlMet
         queues: vec![
             Queue { name: "scheduled", waiting: hub.scheduled, capacity: HubSettings::default().scheduled as u64 },
             Queue { name: "pending", waiting: hub.pending, capacity: MOST_PENDING as u64 },
-            Queue { name: "viewers", waiting: sockets.open, capacity: MOST_SOCKETS as u64 },
+            Queue { name: "viewers", waiting: lost.sockets.open, capacity: MOST_SOCKETS as u64 },
         ],
     }
 }

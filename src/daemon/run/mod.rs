@@ -3,7 +3,8 @@
 //! Thread: control, but for what the parts start.
 //!
 //! ```text
-//!  sockets, signals, systemd ──► service: one loop on one thread   [service] [sockets] [web] [viewer] [notify] [log]
+//!  halts, on the thread that receives them ──► the switch of the haptic loop   [halt_line] [listener] [web_thread]
+//!  sockets, signals, systemd ──► service: one loop on one thread   [service] [slice] [sockets] [web] [viewer] [notify] [log]
 //!        hub (crate::control) ──► Plant ──► supervisor             [plant] [supervisor] [upkeep] [metrics]
 //!                                             │ one rig: the threads of the scene      [rig] [device] [catalogue]
 //!                                             │ requests that wait for an answer       [requests] [settings]
@@ -17,6 +18,8 @@ mod catalogue;
 mod device;
 mod errands;
 mod faults;
+mod halt_line;
+mod listener;
 mod log;
 mod meter;
 mod metrics;
@@ -27,6 +30,7 @@ mod requests;
 mod rig;
 mod service;
 mod settings;
+mod slice;
 mod sockets;
 pub(super) mod state_dir;
 mod supervisor;
@@ -35,6 +39,7 @@ mod trips;
 mod upkeep;
 mod viewer;
 mod web;
+mod web_thread;
 
 pub use black_box::COLUMNS as FAULT_DATA_COLUMNS;
 pub(super) use black_box::utc;
@@ -45,7 +50,8 @@ pub(super) use viewer::{Call, Viewer, open as open_viewer};
 
 use super::Failure;
 use crate::files::config::{self, Config};
-use crate::files::{LoadError, Loaded, Problems, Report};
+use crate::files::{LoadError, Loaded, Problems, Report, SIZE_MAX};
+use crate::shared::ordinary_file;
 use std::path::{Path, PathBuf};
 
 /// Where the configuration lies if nobody says otherwise.
@@ -102,7 +108,8 @@ impl RunOptions {
     /// The configuration as it stands in its file, to be kept with recordings; empty without one.
     fn configuration_text(&self) -> String {
         // One that cannot be read has been refused before.
-        self.configuration_file().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
+        let bytes = self.configuration_file().and_then(|path| ordinary_file::read(path, SIZE_MAX as u64).ok());
+        bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     }
 }
 

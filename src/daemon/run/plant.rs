@@ -116,6 +116,10 @@ impl Plant for Supervisor {
         match job {
             Job::LoadScene(scene) => self.replace_for_client(Plan { scene, ..plan }),
             Job::ReloadScene => self.replace_for_client(plan),
+            Job::CancelLoad if self.give_up(Code::WrongState, "cancelled by a client") => Ok(self.at_once(Vec::new())),
+            Job::CancelLoad => {
+                Err(Refused { code: Code::WrongState, text: "no scene or device is being loaded".into() })
+            }
             Job::OpenDevice(device) => self.replace_for_client(Plan { device, ..plan }),
             Job::Home => self.home(SystemClock.now()),
             Job::Acknowledge(id) => self.acknowledge(id),

@@ -134,7 +134,7 @@ impl Recording {
                 json!({ "kind": "phase", "name": task.phase, "goals_met": task.goals_met, "goals": task.goals })
             }
             News::Device(state) => json!({ "kind": "device", "state": state }),
-            News::Answer(..) | News::Set(..) | News::Dials => return,
+            News::Answer(..) | News::Set(..) | News::Dials | News::Loading { .. } => return,
         };
         self.hand_over();
         self.recorder.iter_mut().for_each(|recorder| recorder.event(&event.to_string()));

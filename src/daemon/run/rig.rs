@@ -14,7 +14,7 @@ use crate::haptic::{
 };
 use crate::math::Pose;
 use crate::mechanism::MechanismSnapshot;
-use crate::scene::{self, Built, SceneSpec};
+use crate::scene::{self, Built, SceneSpec, Watch};
 use crate::shared::realtime::RealtimeRequest;
 use crate::shared::{
     LatestReader, LatestWriter, RingReader, SceneView, SkinReader, StepInput, ToolSample, latest, ring, skins,
@@ -109,11 +109,19 @@ impl Plan {
     /// # Errors
     /// [`Failure`] says what is wrong with the files, or which right the system refused.
     pub(super) fn build(&self) -> Result<Rig, Failure> {
+        self.build_watched(&Watch::default())
+    }
+
+    /// The same, for somebody who waits.
+    ///
+    /// # Errors
+    /// As [`Self::build`], or when it was cancelled.
+    pub(super) fn build_watched(&self, watch: &Watch) -> Result<Rig, Failure> {
         let scene = self.catalogue.scene(&self.scene)?;
         log_warnings(&scene.warnings);
         let device = self.catalogue.device(&self.device)?;
         log_warnings(&device.warnings);
-        let built = scene::build(&scene.value, &device.value).map_err(Failure::Report)?;
+        let built = scene::build_watched(&scene.value, &device.value, watch.clone()).map_err(Failure::Report)?;
         log_warnings(&built.warnings);
         if built.second.is_some() {
             let text = format!(

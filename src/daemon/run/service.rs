@@ -2,21 +2,26 @@
 //!
 //! Thread: control.
 //!
-//! Nothing in the loop waits for anything but the loop itself. A flood of datagrams is taken in bags of bounded size, halts
-//! first, with a poll in between when one is due; what cannot be sent at once is dropped and counted.
+//! Nothing in the loop waits for anything but the loop itself. Halts are carried out by the threads that receive them
+//! ([`super::halt_line`]). Datagrams, packets of sockets and questions have their turns at random, each for a bounded time, with a poll
+//! in between when one is due; what cannot be sent at once is dropped and counted.
 
+use super::listener::{Datagram, Listener};
 use super::log::Log;
+use super::metrics::Lost;
 use super::notify::Notifier;
 use super::recording::Rules;
 use super::rig::Plan;
-use super::sockets::{self, Mailbag, Sockets};
+use super::slice::Slice;
+use super::sockets::{self, Sockets};
 use super::supervisor::Supervisor;
 use super::viewer::{Call, Viewer};
 use super::web::{Web, access};
+use super::web_thread::WebThread;
 use super::{RunOptions, catalogue::Catalogue, log, state_dir};
 use crate::control::http::Asked;
 use crate::control::hub::{Hub, HubSettings, Outbox};
-use crate::control::osc::{self, Ntp};
+use crate::control::osc::Ntp;
 use crate::control::plant::{Plant as _, Status};
 use crate::daemon::Failure;
 use crate::files::Look;
@@ -41,6 +46,7 @@ pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
     let loaded = options.configuration()?;
     let config = loaded.value;
     let log = log::start(config.log_level);
+    let _last_lines = log.last_lines();
     crate::daemon::warn(&loaded.warnings);
     let sockets = Sockets::open(&config)?;
     let plan = plan(&config, options);
@@ -102,10 +108,11 @@ struct Service {
     plant: Supervisor,
     web: Web,
     viewer: Viewer,
-    inbox: tokio::net::UdpSocket,
-    /// The same socket, for sending without asking whether it may.
+    /// After web and viewer, whose servers run on it.
+    _web_thread: WebThread,
+    listener: Listener,
+    /// The socket of the listener, for sending without asking whether it may.
     outlet: UdpSocket,
-    bag: Mailbag,
     out: Outbox,
     unsent: u64,
     is_ready: bool,
@@ -145,6 +152,22 @@ impl Signals {
     }
 }
 
+/// What comes in.
+enum Arrival {
+    Datagram(Datagram),
+    Question(Asked),
+    Call(Call),
+}
+
+/// Waits for what comes in next; where several wait, chance decides, so that none is starved.
+async fn arrival(listener: &mut Listener, web: &mut Web, viewer: &mut Viewer) -> Arrival {
+    tokio::select! {
+        datagram = listener.next() => Arrival::Datagram(datagram),
+        Some(asked) = web.question() => Arrival::Question(asked),
+        call = viewer.call() => Arrival::Call(call),
+    }
+}
+
 impl Service {
     /// Needs a running event loop.
     fn new(
@@ -157,10 +180,14 @@ impl Service {
         let (osc, query) = sockets.addresses()?;
         let unusable = |error: std::io::Error| Failure::Port(format!("the sockets cannot be used: {error}"));
         let outlet = sockets.osc.try_clone().map_err(unusable)?;
-        let inbox = tokio::net::UdpSocket::from_std(sockets.osc).map_err(unusable)?;
+        let alarm = plant.halts.alarm();
+        let listener = Listener::start(sockets.osc, alarm.clone()).map_err(unusable)?;
+        let web_thread = WebThread::start()?;
+        let guard = web_thread.enter();
         let web = Web::start(sockets.query, osc, query, access(&config.osc)?)?;
         let shown = sockets.viewer.as_ref().and_then(|listener| listener.local_addr().ok());
-        let viewer = Viewer::start(sockets.viewer, web.door())?;
+        let viewer = Viewer::start(sockets.viewer, web.door(), alarm)?;
+        drop(guard);
         let shown = shown.map_or_else(|| "none".to_owned(), |at| format!("http://{at}/"));
         tracing::info!("listening: OSC udp://{osc}, OSCQuery http://{query}, viewer {shown}");
         Ok(Self {
@@ -171,9 +198,9 @@ impl Service {
             plant,
             web,
             viewer,
-            inbox,
+            _web_thread: web_thread,
+            listener,
             outlet,
-            bag: Mailbag::new(),
             out: Outbox::new(),
             unsent: 0,
             is_ready: false,
@@ -195,24 +222,24 @@ impl Service {
                     Word::Reload => self.reload(),
                 },
                 _ = beat.tick() => self.beat(),
-                Some(asked) = self.web.question() => self.answer(asked),
-                call = self.viewer.call() => match call {
-                    Call::Letters => {
+                arrival = arrival(&mut self.listener, &mut self.web, &mut self.viewer) => match arrival {
+                    Arrival::Datagram(first) => self.receive(first),
+                    Arrival::Question(asked) | Arrival::Call(Call::Asked(asked)) => self.answer(asked),
+                    Arrival::Call(Call::Letters) => {
                         self.viewer.receive(&mut self.hub, &mut self.plant, &mut self.out);
                         self.send();
                     }
-                    Call::Asked(asked) => self.answer(asked),
                 },
-                _ = self.inbox.readable() => self.receive(),
             }
-            // Other tasks, such as connections, must have their turn even in a flood.
+            // Timers and signals must have their turn even in a flood.
             tokio::task::yield_now().await;
         }
         self.farewell().await
     }
 
     fn answer(&self, asked: Asked) {
-        self.web.answer(asked, &self.plant, &self.hub, self.unsent, &self.viewer.figures());
+        let lost = Lost { unheard: self.listener.dropped(), unsent: self.unsent, sockets: self.viewer.figures() };
+        self.web.answer(asked, &self.plant, &self.hub, &lost);
     }
 
     fn send(&mut self) {
@@ -236,14 +263,13 @@ impl Service {
         self.notifier.feed(now, &self.plant.heartbeat());
     }
 
-    /// A bag of datagrams: halts first.
-    fn receive(&mut self) {
-        self.bag.fill(|buffer| self.inbox.try_recv_from(buffer));
+    /// A datagram and what came after it, halts first, for the time of a slice.
+    fn receive(&mut self, first: Datagram) {
         let (now, wall) = (SystemClock.now(), Ntp::of(SystemTime::now()));
-        let halts = self.bag.letters(osc::is_halt);
-        let others = self.bag.letters(|bytes| !osc::is_halt(bytes));
-        for (bytes, from) in halts.chain(others) {
-            self.hub.receive(bytes, from, now, wall, &mut self.plant, &mut self.out);
+        let (slice, mut next) = (Slice::begin(now), Some(first));
+        while let Some(Datagram { bytes, from }) = next {
+            self.hub.receive(&bytes, from, now, wall, &mut self.plant, &mut self.out);
+            next = if slice.is_over() { None } else { self.listener.try_next() };
         }
         self.send();
     }
@@ -274,7 +300,7 @@ impl Service {
         self.plant.set_recording_rules(Rules::of(config, self.options.configuration_text()));
         match access(&config.osc) {
             Ok(access) => {
-                self.hub.set_access(access.clone(), config.osc.raw_force);
+                self.hub.set_access(access.clone(), config.osc.raw_force, config.osc.confirm);
                 self.web.admit(access);
             }
             Err(failure) => tracing::error!("access stays as it was: {failure}"),
@@ -306,7 +332,9 @@ impl Service {
 
 fn hub_settings(config: &Config, own_port: u16) -> Result<HubSettings, Failure> {
     let (access, raw_force) = (access(&config.osc)?, config.osc.raw_force);
-    Ok(HubSettings { access, raw_force, own_port, ..HubSettings::default() })
+    let mut settings = HubSettings { access, raw_force, own_port, ..HubSettings::default() };
+    settings.limits.confirm = config.osc.confirm;
+    Ok(settings)
 }
 
 /// As `systemctl status` shows it.

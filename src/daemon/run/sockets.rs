@@ -9,14 +9,9 @@ use crate::daemon::Failure;
 use crate::files::config::Config;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
-use std::ops::Range;
 
-/// Room the kernel is asked to keep for datagrams that wait; it gives what `net.core.rmem_max` allows.
+/// Room the kernel is asked to keep for datagrams that wait; without privileges it gives what `net.core.rmem_max` allows.
 const RECEIVE_BYTES: usize = 4 << 20;
-/// Most datagrams taken at once, so that a flood keeps nothing else waiting.
-const AT_ONCE: usize = 512;
-/// Longest datagram there is.
-const LONGEST: usize = 65_536;
 
 /// Sockets that are bound.
 pub(super) struct Sockets {
@@ -40,8 +35,10 @@ impl Sockets {
             UdpSocket::bind(at(config.port)).map_err(|error| unavailable("OSC", "port", at(config.port), &error))?;
         let query = TcpListener::bind(at(config.query_port))
             .map_err(|error| unavailable("OSCQuery", "query_port", at(config.query_port), &error))?;
-        // Less room than asked for is no reason not to run.
-        let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&osc, RECEIVE_BYTES);
+        // Less room than asked for is no reason not to run. The first needs CAP_NET_ADMIN and ignores the limit of the system.
+        if rustix::net::sockopt::set_socket_recv_buffer_size_force(&osc, RECEIVE_BYTES).is_err() {
+            let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&osc, RECEIVE_BYTES);
+        }
         let calm = osc.set_nonblocking(true).and_then(|()| query.set_nonblocking(true));
         calm.map_err(|error| Failure::Port(format!("the sockets cannot be used: {error}")))?;
         let viewer = shown.enabled.then(|| viewer::open(config.listen, shown.port)).transpose();
@@ -77,45 +74,6 @@ fn unavailable(what: &str, key: &str, at: SocketAddr, error: &io::Error) -> Fail
     Failure::Port(text)
 }
 
-/// Datagrams taken from a socket at once.
-pub(super) struct Mailbag {
-    bytes: Vec<u8>,
-    letters: Vec<(Range<usize>, SocketAddr)>,
-    scratch: Vec<u8>,
-}
-
-impl Mailbag {
-    /// An empty one.
-    pub(super) fn new() -> Self {
-        Self { bytes: Vec::new(), letters: Vec::with_capacity(AT_ONCE), scratch: vec![0; LONGEST] }
-    }
-
-    /// Takes what is there, up to a bound; gives how many there are.
-    pub(super) fn fill(&mut self, mut receive: impl FnMut(&mut [u8]) -> io::Result<(usize, SocketAddr)>) -> usize {
-        self.bytes.clear();
-        self.letters.clear();
-        for _ in 0..AT_ONCE {
-            match receive(&mut self.scratch) {
-                Ok((length, from)) => {
-                    let start = self.bytes.len();
-                    self.bytes.extend_from_slice(&self.scratch[..length]);
-                    self.letters.push((start..start + length, from));
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // An error of a datagram sent before; the next may be good.
-                Err(_) => {}
-            }
-        }
-        self.letters.len()
-    }
-
-    /// The datagrams for which `wanted` holds, in the order they came.
-    pub(super) fn letters(&self, wanted: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = (&[u8], SocketAddr)> {
-        let letters = self.letters.iter().map(|(range, from)| (&self.bytes[range.clone()], *from));
-        letters.filter(move |(bytes, _)| wanted(bytes))
-    }
-}
-
 /// Sends all that is in the box and empties it; gives how many datagrams were dropped because the system had no room for
 /// them. The viewer counts its own losses.
 pub(super) fn send(out: &mut Outbox, socket: &UdpSocket, viewer: &Viewer) -> u64 {
@@ -145,29 +103,5 @@ mod tests {
         let free = Sockets::open(&config).expect("any port will do");
         let (osc, query) = free.addresses().expect("they are bound");
         assert!(osc.port() > 0 && query.port() > 0);
-    }
-
-    #[test]
-    fn a_flood_is_taken_in_bounded_bags_and_nothing_is_mixed_up() {
-        let from: SocketAddr = "127.0.0.1:9".parse().expect("an address");
-        let mut count = 0_usize;
-        let mut bag = Mailbag::new();
-        let mut flood = |buffer: &mut [u8]| {
-            count += 1;
-            let length = count % 7;
-            buffer[..length].fill(count as u8);
-            Ok((length, from))
-        };
-        assert_eq!(bag.fill(&mut flood), AT_ONCE);
-        for (n, (bytes, _)) in bag.letters(|_| true).enumerate() {
-            assert!(bytes.len() == (n + 1) % 7 && bytes.iter().all(|byte| *byte == (n + 1) as u8));
-        }
-        assert_eq!(bag.letters(|bytes| bytes.is_empty()).count(), AT_ONCE / 7);
-        let mut refusals = 3;
-        let mut refusing = |_: &mut [u8]| {
-            refusals -= 1;
-            Err(if refusals > 0 { ErrorKind::ConnectionRefused } else { ErrorKind::WouldBlock }.into())
-        };
-        assert_eq!((bag.fill(&mut refusing), refusals), (0, 0));
     }
 }

@@ -10,6 +10,7 @@ use super::catalogue::Catalogue;
 use super::device::Homing;
 use super::errands::Errands;
 use super::faults::{FaultBook, Latch};
+use super::halt_line::HaltLine;
 use super::meter::RateMeter;
 use super::recording::{Recording, Rules};
 use super::requests::{self, Purpose, Requests, Waits, busy};
@@ -17,7 +18,7 @@ use super::rig::{Plan, Rig};
 use super::settings;
 use super::task::TaskFollower;
 use super::trips::{self, Reason};
-use crate::control::plant::{Dial, FaultEntry, News, Priority, Setting, Ticket, Value};
+use crate::control::plant::{Dial, FaultEntry, News, Plant as _, Priority, Setting, Ticket, Value};
 use crate::control::trail::Trail;
 use crate::daemon::portrait::portrait;
 use crate::device::port::LinkState;
@@ -40,6 +41,8 @@ pub(super) struct Supervisor {
     pub(super) trail: Trail,
     /// The rig took the place of one in FAULT: its ticks count from the first that shows FAULT.
     inherits_fault: bool,
+    /// Where halts come in, on other threads.
+    pub(super) halts: HaltLine,
     /// Why the halt switch was thrown last.
     pub(super) reason: Option<Reason>,
     pub(super) book: FaultBook,
@@ -80,6 +83,7 @@ impl Supervisor {
             newest: None,
             trail: Trail::default(),
             inherits_fault: false,
+            halts: HaltLine::new(rig.haptic.halt_switch()),
             reason: None,
             book: FaultBook::new(),
             black_box: BlackBox::new(rate_hz),
@@ -110,17 +114,26 @@ impl Supervisor {
     /// What happened since the last call.
     pub(super) fn poll(&mut self, news: &mut Vec<News>) {
         let now = SystemClock.now();
+        self.note_halts();
         self.take_ticks();
         self.hear(now);
         while let Some(done) = self.errands.done() {
             self.take_over(done);
         }
+        self.look_after_load(now);
         self.look_after_threads(now);
         self.look_after_device(now);
         self.guide_operator();
         self.measure(now);
         self.news.iter().for_each(|item| self.recording.news(item));
         news.append(&mut self.news);
+    }
+
+    /// Takes note of halts that other threads have carried out. Thrown once more: a rig may have been replaced meanwhile.
+    pub(super) fn note_halts(&mut self) {
+        if let Some(by) = self.halts.take() {
+            self.halt(&by.to_string());
+        }
     }
 
     /// A number nobody has yet.
@@ -211,6 +224,7 @@ impl Supervisor {
             self.reason = None;
         }
         self.working = false;
+        self.halts.lead_to(rig.haptic.halt_switch());
         self.plan = plan;
         std::mem::replace(&mut self.rig, rig)
     }
@@ -258,6 +272,10 @@ impl Supervisor {
     /// Takes note of a new operating state, and of the fault that led to it.
     fn enter(&mut self, record: &TickRecord, batch: &[TickRecord]) {
         tracing::info!(state = record.state.name(), "{} -> {}", self.state.name(), record.state.name());
+        if record.state == State::Fault {
+            // Who halted must be known before the fault is explained.
+            self.note_halts();
+        }
         self.state = record.state;
         self.news.push(News::State(record.state));
         if record.state == State::Fault {

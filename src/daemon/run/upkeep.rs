@@ -16,7 +16,11 @@ use crate::files::Look;
 use crate::record::{RecordSummary, Recorder};
 use crate::shared::lifecycle::State;
 use crate::shared::realtime::SystemClock;
-use crate::shared::{Clock as _, MonoNs};
+use crate::shared::{Clock as _, MonoNs, NS_PER_S};
+
+/// Time a load may take, and between two words on how it goes, ns. The largest scenes that are allowed take some 20 s.
+const LOAD_NS: u64 = 120 * NS_PER_S;
+const PROGRESS_NS: u64 = 2 * NS_PER_S;
 
 impl Supervisor {
     /// Begins to build the rig of `plan` in place of the one in use, which goes on until then.
@@ -26,7 +30,10 @@ impl Supervisor {
     /// FAULT, because that fault could not be acknowledged otherwise.
     pub(super) fn replace(&mut self, mut plan: Plan, ticket: Option<Ticket>) -> Result<(), Refused> {
         if self.is_busy() {
-            return Err(busy("another scene or device is being loaded; wait for it"));
+            return Err(busy("another scene or device is being loaded; wait for it, or send /hapticd/scene/cancel"));
+        }
+        if self.errands.is_clogged() {
+            return Err(busy("former loads that were given up still hang; see the log, or restart the daemon"));
         }
         let mends = self.state == State::Fault && self.simulation_is_down();
         if self.state != State::Disabled && !mends {
@@ -35,7 +42,7 @@ impl Supervisor {
         }
         plan.line.clone_from(&self.rig.line);
         plan.born_tripped = self.newest.filter(|_| mends).and_then(|record| record.cause);
-        self.errands.build(Building { ticket, plan });
+        self.errands.build(Building::new(ticket, plan, SystemClock.now()));
         Ok(())
     }
 
@@ -96,8 +103,11 @@ impl Supervisor {
                 let answer = answer.map_err(|error| recording::refused(&error));
                 self.news.extend(ticket.map(|ticket| News::Answer(ticket, answer)));
             }
-            Done::Built(result) => {
-                let Some(Building { ticket, plan }) = self.errands.building.take() else { return };
+            Done::Built(number, result) => {
+                let Some(Building { ticket, plan, .. }) = self.errands.built(number) else {
+                    tracing::info!("a load that was given up has ended");
+                    return result.into_iter().for_each(|rig| self.errands.dismiss(rig));
+                };
                 let answer = match *result {
                     Ok(rig) if matches!(self.state, State::Enabled | State::Paused) => {
                         self.errands.dismiss(rig);
@@ -116,9 +126,38 @@ impl Supervisor {
         }
     }
 
+    /// Tells how a load goes, and gives it up when it takes too long.
+    pub(super) fn look_after_load(&mut self, now: MonoNs) {
+        let Some(building) = &mut self.errands.building else { return };
+        if now.since(building.since) > LOAD_NS {
+            let text = format!(
+                "not loaded within {} s (last: {}); make the scene smaller, or bake its parts before",
+                LOAD_NS / NS_PER_S,
+                building.watch.doing()
+            );
+            self.give_up(Code::Busy, &text);
+        } else if now.since(building.told) >= PROGRESS_NS {
+            building.told = now;
+            let (scene, doing) = (building.plan.scene.clone(), building.watch.doing());
+            let time_s = now.seconds_after(building.since);
+            tracing::info!("loading {scene} for {time_s:.0} s: {doing}");
+            self.news.push(News::Loading { scene, time_s, doing });
+        }
+    }
+
+    /// Waits no longer for the load under way; false when there is none.
+    pub(super) fn give_up(&mut self, code: Code, text: &str) -> bool {
+        let Some(building) = self.errands.abandon() else { return false };
+        tracing::warn!("{} stays; {} was {text}", self.rig.scene, building.plan.scene);
+        let refused = Refused { code, text: text.into() };
+        self.news.extend(building.ticket.map(|ticket| News::Answer(ticket, Err(refused))));
+        true
+    }
+
     /// Puts a new rig in the place of the old one. A fault stays latched.
     fn install(&mut self, plan: Plan, rig: Rig) -> Vec<Value> {
         // A halt that the old rig was told of, and that no tick has shown yet, must not be lost with it.
+        self.note_halts();
         let latched = self.state == State::Fault || self.reason.is_some();
         if latched && plan.born_tripped.is_none() {
             rig.haptic.halt_switch().throw();

@@ -2,7 +2,9 @@
 //!
 //! Thread: cold for opening; control from then on.
 
+use super::slice::Slice;
 use crate::control::Hub;
+use crate::control::alarm::Alarm;
 use crate::control::http::{Asked, Door, Limits};
 use crate::control::hub::Outbox;
 use crate::control::osc::{self, Ntp};
@@ -17,7 +19,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::time::SystemTime;
 
 /// Most packets of sockets taken at once.
-const AT_ONCE: usize = 256;
+const AT_ONCE: usize = 64;
 
 /// Opens the viewer's port; any free one when it is taken, because nothing but a page depends on it.
 ///
@@ -47,19 +49,22 @@ pub(in crate::daemon) enum Call {
 }
 
 impl Viewer {
-    /// Serves `listener`, if there is one. Needs a running event loop.
+    /// Serves `listener`, if there is one; a halt raises `alarm` as soon as it comes in. Needs a running event loop.
     ///
     /// # Errors
     /// When the socket cannot be used.
-    pub(in crate::daemon) fn start(listener: Option<TcpListener>, door: Door) -> Result<Self, Failure> {
+    pub(in crate::daemon) fn start(listener: Option<TcpListener>, door: Door, alarm: Alarm) -> Result<Self, Failure> {
         let unusable = |error: io::Error| Failure::Port(format!("the viewer's socket cannot be used: {error}"));
         let listener = listener.map(tokio::net::TcpListener::from_std).transpose().map_err(unusable)?;
-        let server = listener.map(|listener| WebServer::start(listener, door, Limits::default()));
+        let server = listener.map(|listener| WebServer::start(listener, door, Limits::default(), alarm));
         Ok(Self { server, letters: Vec::with_capacity(AT_ONCE) })
     }
 
     /// Waits until a viewer wants something; for ever when there can be none.
     pub(in crate::daemon) async fn call(&mut self) -> Call {
+        if !self.letters.is_empty() {
+            return Call::Letters;
+        }
         let Some(server) = &mut self.server else { return std::future::pending().await };
         tokio::select! {
             count = server.letters.recv_many(&mut self.letters, AT_ONCE) => {
@@ -72,18 +77,21 @@ impl Viewer {
         }
     }
 
-    /// Takes what has come: halts first.
+    /// Takes what has come, halts first, for the time of a [`Slice`]; the rest is taken at the next call.
     pub(in crate::daemon) fn receive(&mut self, hub: &mut Hub, plant: &mut dyn Plant, out: &mut Outbox) {
         let (now, wall) = (SystemClock.now(), Ntp::of(SystemTime::now()));
         let is_halt = |letter: &Letter| matches!(letter, Letter::Packet(bytes, _) if osc::is_halt(bytes));
         // The sort is stable: what one socket sent stays in order.
         self.letters.sort_by_key(|letter| !is_halt(letter));
-        for letter in self.letters.drain(..) {
+        let (slice, mut taken) = (Slice::begin(now), 0);
+        while let Some(letter) = self.letters.get(taken).filter(|_| !slice.is_over()) {
             match letter {
-                Letter::Packet(bytes, from) => hub.receive(&bytes, from, now, wall, plant, out),
-                Letter::Gone(peer) => hub.leave(peer),
+                Letter::Packet(bytes, from) => hub.receive(bytes, *from, now, wall, plant, out),
+                Letter::Gone(peer) => hub.leave(*peer),
             }
+            taken += 1;
         }
+        self.letters.drain(..taken);
     }
 
     /// Leaves a packet for a socket; false when it is lost.

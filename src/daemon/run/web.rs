@@ -2,7 +2,7 @@
 //!
 //! Thread: control.
 
-use super::metrics::metrics;
+use super::metrics::{Lost, metrics};
 use super::supervisor::Supervisor;
 use crate::control::access::{Access, Level, Network};
 use crate::control::discovery::{Advert, Announcement, host_name, should_advertise};
@@ -10,7 +10,6 @@ use crate::control::http::{Answer, Asked, Door, Limits, Question, Server};
 use crate::control::hub::Hub;
 use crate::control::plant::Plant as _;
 use crate::control::query::{self, Host};
-use crate::control::socket::SocketFigures;
 use crate::control::{prometheus, tree};
 use crate::daemon::Failure;
 use crate::files::config::Osc;
@@ -80,12 +79,12 @@ impl Web {
     }
 
     /// Answers one.
-    pub(super) fn answer(&self, asked: Asked, plant: &Supervisor, hub: &Hub, unsent: u64, sockets: &SocketFigures) {
+    pub(super) fn answer(&self, asked: Asked, plant: &Supervisor, hub: &Hub, lost: &Lost) {
         let answer = match &asked.question {
             Question::Node { path, attribute } => query::answer(&tree::nodes(plant), path, *attribute).into(),
             Question::Scene => Answer::json(&plant.portrait()),
             Question::HostInfo => Answer::json(&query::host_info(&self.host)),
-            Question::Metrics => Answer::metrics(prometheus::page(&metrics(plant, &hub.figures(), unsent, sockets))),
+            Question::Metrics => Answer::metrics(prometheus::page(&metrics(plant, &hub.figures(), lost))),
             Question::Health => {
                 let now = SystemClock.now();
                 let ticks = plant.newest().is_some_and(|record| now.seconds_after(record.due) < STANDSTILL_S);

@@ -16,6 +16,7 @@ use crate::device::DeviceSpec;
 use crate::device::driver::Trim;
 use crate::device::driver::catalogue::{self, AnyDriver, Unit};
 use crate::device::wire::ftdi::FALCON_USB;
+use crate::shared::ordinary_file;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -141,11 +142,12 @@ fn driver(spec: &DeviceSpec, trim: &Trim) -> Result<AnyDriver, OpenFault> {
         None => None,
         Some(path) => {
             let failed = |why: String| OpenFault::Failed { place: format!("the firmware {path}"), why };
-            let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
-            if !size.is_file() || size.len() > FIRMWARE_MAX {
+            let bytes =
+                ordinary_file::read(Path::new(path), FIRMWARE_MAX).map_err(|error| failed(error.to_string()))?;
+            if bytes.len() as u64 > FIRMWARE_MAX {
                 return Err(failed("it is no file of at most 1 MB".into()));
             }
-            Some(std::fs::read(path).map_err(|error| failed(error.to_string()))?.into())
+            Some(bytes.into())
         }
     };
     let unknown =

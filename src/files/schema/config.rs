@@ -108,6 +108,13 @@ static OSC: Keys = Keys {
         .or("[]"),
         Key::new("raw_force", Kind::Boolean, "false", "Clients may push the hand directly, for a bounded time")
             .or("false"),
+        Key::new(
+            "confirm",
+            Kind::Boolean,
+            "true",
+            "Streams and events to other machines begin when the receiver has sent back a number",
+        )
+        .or("true"),
     ],
     choices: &[],
 };

@@ -6,6 +6,7 @@
 //! points for nodes. The arrays in which other programs keep the number of a material or region are read as groups as
 //! well.
 
+use super::budget::{GROUPS_MAX, too_many_groups};
 use super::{Group, Members, TetMesh, TetMeshError};
 use crate::math::Vec3;
 
@@ -17,6 +18,11 @@ const FLAT: [u8; 13] = [1, 2, 3, 4, TRIANGLE, 6, 7, 8, 9, 21, 22, 23, 28];
 /// Arrays of cells that number regions.
 const REGIONS: [&str; 6] = ["gmsh:physical", "medit:ref", "cell_tags", "CellEntityIds", "MaterialIds", "material"];
 const MARK: &str = "group:";
+
+/// True for an array that may make groups; any other is passed over.
+pub(super) fn is_mark(name: &str) -> bool {
+    name.starts_with(MARK) || REGIONS.contains(&name)
+}
 
 /// Points, cells and marks.
 #[derive(Clone, Debug, Default)]
@@ -80,13 +86,16 @@ impl Grid {
         let mut groups = Vec::new();
         for (name, marks) in &self.cell_marks {
             let is_region = REGIONS.contains(&name.as_str());
-            if !is_region && !name.starts_with(MARK) {
+            if !is_mark(name) {
                 continue;
             }
             fits(name, marks, self.cells.len())?;
             let mut values: Vec<i64> = marks.iter().copied().filter(|v| *v != 0).collect();
             values.sort_unstable();
             values.dedup();
+            if groups.len() + values.len() > GROUPS_MAX {
+                return Err(too_many_groups());
+            }
             for value in values {
                 let name = if is_region { format!("physical {value}") } else { name[MARK.len()..].to_owned() };
                 groups.extend(self.marked(&name, |cell| marks[cell] == value));

@@ -13,6 +13,7 @@
 
 mod ball;
 mod block;
+mod budget;
 mod bytes;
 mod check;
 mod faces;

@@ -6,6 +6,7 @@
 //! over.
 
 use super::super::mesh::LengthUnit;
+use super::budget::{Budget, GROUPS_MAX, too_many_groups};
 use super::bytes::{Cursor, Form};
 use super::{Group, Members, TetMesh, TetMeshError};
 use crate::math::Vec3;
@@ -14,9 +15,13 @@ use std::collections::{BTreeMap, HashMap};
 /// Gmsh numbers the last two midside nodes the other way round.
 pub(super) const FROM_GMSH: [usize; 6] = [0, 1, 2, 3, 5, 4];
 
+/// Kinds of elements that are read: tetrahedra with four and with ten nodes.
+const TET: i32 = 4;
+const TET_QUADRATIC: i32 = 11;
+
 /// What has been read so far.
-#[derive(Default)]
 struct Draft {
+    budget: Budget,
     names: BTreeMap<(i32, i32), String>,
     /// Physical tags of each entity.
     physical: HashMap<(i32, i32), Vec<i32>>,
@@ -36,7 +41,7 @@ struct Draft {
 /// Says what is wrong, where, and what to do.
 pub fn read_msh(bytes: &[u8], unit: LengthUnit) -> Result<TetMesh, TetMeshError> {
     let mut cursor = Cursor::new(bytes, Form::Text);
-    let mut draft = Draft::default();
+    let mut draft = Draft::new(Budget::of(bytes));
     let mut form = None;
     while let Some(section) = cursor.full_line() {
         match (section.as_str(), form) {
@@ -106,6 +111,20 @@ fn read_format(cursor: &mut Cursor) -> Result<Form, TetMeshError> {
 }
 
 impl Draft {
+    fn new(budget: Budget) -> Self {
+        Self {
+            budget,
+            names: BTreeMap::new(),
+            physical: HashMap::new(),
+            nodes: Vec::new(),
+            index_of: HashMap::new(),
+            tets: Vec::new(),
+            midsides: Vec::new(),
+            tags: Vec::new(),
+            members: BTreeMap::new(),
+        }
+    }
+
     fn read_names(&mut self, cursor: &mut Cursor) -> Result<(), TetMeshError> {
         let count = cursor.count()?;
         for _ in 0..count {
@@ -189,22 +208,35 @@ impl Draft {
                     };
                     *node = *index;
                 }
-                self.add(dimension, tag, &nodes[..width], &groups);
+                self.add((dimension, kind), tag, &nodes[..width], &groups)?;
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, dimension: i32, tag: u64, nodes: &[u32], groups: &[i32]) {
+    fn add(
+        &mut self,
+        (dimension, kind): (i32, i32),
+        tag: u64,
+        nodes: &[u32],
+        groups: &[i32],
+    ) -> Result<(), TetMeshError> {
         let tet = self.tets.len() as u32;
-        if let (3, [a, b, c, d, middles @ ..]) = (dimension, nodes) {
+        if let (3, TET | TET_QUADRATIC, [a, b, c, d, middles @ ..]) = (dimension, kind, nodes) {
             self.tets.push([*a, *b, *c, *d]);
             self.tags.push(tag);
             if let Ok(middles) = <[u32; 6]>::try_from(middles) {
                 self.midsides.push(FROM_GMSH.map(|k| middles[k]));
             }
+        } else if dimension == 3 {
+            // Points, lines and surfaces in a volume are passed over.
+            return Ok(());
         }
         for group in groups {
+            if self.members.len() > GROUPS_MAX {
+                return Err(too_many_groups());
+            }
+            self.budget.spend(1)?;
             let empty = || match dimension {
                 3 => Members::Tets(Vec::new()),
                 2 => Members::Triangles(Vec::new()),
@@ -217,6 +249,7 @@ impl Draft {
                 _ => {}
             }
         }
+        Ok(())
     }
 
     fn finish(mut self) -> Result<TetMesh, TetMeshError> {

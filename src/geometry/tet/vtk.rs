@@ -3,6 +3,7 @@
 //! Thread: cold.
 
 use super::super::mesh::LengthUnit;
+use super::budget::Budget;
 use super::bytes::{Cursor, Form};
 use super::grid::Grid;
 use super::{TetMesh, TetMeshError};
@@ -30,8 +31,15 @@ pub fn read_vtk(bytes: &[u8], unit: LengthUnit) -> Result<TetMesh, TetMeshError>
         let reason = "only DATASET UNSTRUCTURED_GRID is read: export the volume mesh, not an image or a surface";
         return cursor.fail(reason);
     }
-    let mut reader =
-        Reader { cursor, form, grid: Grid::default(), kinds: Vec::new(), cells: Cells::None, on_cells: true };
+    let mut reader = Reader {
+        cursor,
+        form,
+        budget: Budget::of(bytes),
+        grid: Grid::default(),
+        kinds: Vec::new(),
+        cells: Cells::None,
+        on_cells: true,
+    };
     reader.sections(unit)?;
     reader.finish()
 }
@@ -48,6 +56,7 @@ enum Cells {
 struct Reader<'a> {
     cursor: Cursor<'a>,
     form: Form,
+    budget: Budget,
     grid: Grid,
     kinds: Vec<i64>,
     cells: Cells,
@@ -62,7 +71,7 @@ impl Reader<'_> {
             let count = |k: usize| words.get(k).and_then(|w| w.parse::<usize>().ok()).unwrap_or(0);
             match (words[0].to_ascii_uppercase().as_str(), words.len()) {
                 ("POINTS", 3) => {
-                    let numbers = self.numbers(3 * count(1), words[2])?;
+                    let numbers = self.numbers(count(1).saturating_mul(3), words[2])?;
                     let points = numbers.chunks_exact(3).map(|p| Vec3::new(p[0], p[1], p[2]));
                     self.grid.points = points.map(|p| p.map(|x| unit.to_metres(x))).collect();
                 }
@@ -105,6 +114,7 @@ impl Reader<'_> {
         if count > self.cursor.left() {
             return self.cursor.fail(format!("{count} numbers are announced, which the file is too short for"));
         }
+        self.budget.spend(count)?;
         self.cursor.form = self.form;
         let mut numbers = Vec::with_capacity(count);
         for _ in 0..count {

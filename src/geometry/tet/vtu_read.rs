@@ -5,8 +5,9 @@
 //! Only as much of XML is understood as VTK writes: tags with attributes in quotes, no comments inside of arrays.
 
 use super::super::mesh::LengthUnit;
+use super::budget::Budget;
 use super::bytes::{Cursor, Form, from_base64};
-use super::grid::Grid;
+use super::grid::{Grid, is_mark};
 use super::{TetMesh, TetMeshError};
 use crate::math::Vec3;
 
@@ -28,7 +29,8 @@ impl Tag<'_> {
 /// # Errors
 /// Says what is wrong and what to do.
 pub fn read_vtu(bytes: &[u8], unit: LengthUnit) -> Result<TetMesh, TetMeshError> {
-    let mut reader = Reader { bytes, at: 0, big: false, wide: false, appended: None, grid: Grid::default() };
+    let budget = Budget::of(bytes);
+    let mut reader = Reader { bytes, at: 0, big: false, wide: false, appended: None, budget, grid: Grid::default() };
     reader.appended = reader.find_appended()?;
     reader.walk(unit)?;
     reader.grid.into_mesh()
@@ -43,6 +45,7 @@ struct Reader<'a> {
     wide: bool,
     /// Bytes of the appended arrays, and whether they are in base64.
     appended: Option<(&'a [u8], bool)>,
+    budget: Budget,
     grid: Grid,
 }
 
@@ -107,11 +110,11 @@ impl<'a> Reader<'a> {
                         ("Cells", "connectivity") => nodes = integers(&self.array(&tag)?),
                         ("Cells", "offsets") => ends = integers(&self.array(&tag)?),
                         ("Cells", "types") => kinds = integers(&self.array(&tag)?),
-                        ("CellData", _) if single => {
+                        ("CellData", _) if single && is_mark(&name) => {
                             let values = integers(&self.array(&tag)?);
                             self.grid.cell_marks.push((name, values));
                         }
-                        ("PointData", _) if single => {
+                        ("PointData", _) if single && is_mark(&name) => {
                             let values = integers(&self.array(&tag)?);
                             self.grid.point_marks.push((name, values));
                         }
@@ -152,6 +155,7 @@ impl<'a> Reader<'a> {
                 let mut cursor = Cursor::new(content, Form::Text);
                 let mut numbers = Vec::new();
                 while !cursor.is_at_end() {
+                    self.budget.spend(1)?;
                     numbers.push(cursor.double().or_else(|_| self.fail("an array holds something that is no number"))?);
                 }
                 Ok(numbers)
@@ -165,7 +169,10 @@ impl<'a> Reader<'a> {
                 let place = self.appended.zip(offset).and_then(|((data, coded), at)| Some((data.get(at..)?, coded)));
                 match place {
                     Some((data, false)) => self.decode(data, kind),
-                    Some((data, true)) => self.decode(&self.coded(data)?, kind),
+                    Some((data, true)) => {
+                        let bytes = self.coded(data)?;
+                        self.decode(&bytes, kind)
+                    }
                     None => self.fail("an appended array is not in the file: it was cut short, export it again"),
                 }
             }
@@ -196,7 +203,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The numbers in bytes that begin with their length.
-    fn decode(&self, data: &[u8], kind: &str) -> Result<Vec<f64>, TetMeshError> {
+    fn decode(&mut self, data: &[u8], kind: &str) -> Result<Vec<f64>, TetMeshError> {
         let header: usize = if self.wide { 8 } else { 4 };
         let body = self.length(data).and_then(|length| data.get(header..header.checked_add(length)?));
         let Some(body) = body else { return self.fail("an array is cut short: export the file again") };
@@ -223,6 +230,7 @@ impl<'a> Reader<'a> {
             "UInt8" => (1, |w| w as f64),
             _ => return self.fail(format!("numbers of type `{kind}` are not read")),
         };
+        self.budget.spend(body.len() / width)?;
         Ok(body.chunks_exact(width).map(|chunk| number(word(chunk))).collect())
     }
 }
