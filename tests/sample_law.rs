@@ -74,8 +74,14 @@ fn snapshot(sequence: u64, id: BlockId, law: Law, gap_m: f64) -> MechanismSnapsh
 fn tick_force(local: &mut LocalMechanism, speed: f64) -> f64 {
     let mut free = Vec6::zeros();
     free[0] = speed;
-    let motion =
-        ToolMotion { pose: Pose::identity(), free, inverse: Mat6::identity(), period_s: PERIOD_S, lead_s: PERIOD_S };
+    let motion = ToolMotion {
+        pose: Pose::identity(),
+        twist: free,
+        free,
+        inverse: Mat6::identity(),
+        period_s: PERIOD_S,
+        lead_s: PERIOD_S,
+    };
     let clock = ManualClock::at(MonoNs(1000));
     local.solve(&motion, &SETTINGS, &Tick::begin(1, MonoNs(1000), PERIOD_S, u64::MAX / 2, &clock)).wrench[0]
 }

@@ -24,7 +24,8 @@
 //! [`BeamBody`] is a needle: a clamped chain of beam elements with large rotations, without time (`beam`).
 //!
 //! [`StaticAnswer`] is how a held body answers once it has come to rest: what the haptic thread solves with. [`StaticBody`] is
-//! the whole of it at rest, and [`FemSkin`] what is drawn of it.
+//! the whole of it at rest, and [`FemSkin`] what is drawn of it. [`SlowVibrations`] are those of its motions that the haptic thread follows
+//! in time (`vibration`).
 //!
 //! A body steps in the same verbs as those of `mechanism::pmi`: `prepare` gives the free midpoint velocity and the
 //! compliance, `apply_contact` takes the forces the solver found, `finish` ends the step.
@@ -53,6 +54,7 @@ mod segment;
 mod shape;
 mod skin;
 mod tissue;
+mod vibration;
 mod warp;
 
 pub use answer::{StaticAnswer, StaticBody};
@@ -77,4 +79,5 @@ pub use rows::{Attachment, Rows, Spread};
 pub use segment::{Keep, ReduceError, ReduceSpec, ReduceStage, ReducedModel};
 pub use skin::FemSkin;
 pub use tissue::{Relaxation, TissueBody};
+pub use vibration::SlowVibrations;
 pub use warp::WarpReport;

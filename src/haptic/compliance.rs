@@ -3,16 +3,19 @@
 //! Thread: haptic (RT).
 //!
 //! ```text
-//!  W λ = W_scene λ + J y + Σ_b H_b y_b,   y = Σ Y_r λ_r,   Y_r = T A⁻¹ J_rᵀ,   and so for each rigid body b of the scene
+//!  W λ = W_scene λ + J y + Σ_b H_b y_b + Q u,   y = Σ Y_r λ_r,   Y_r = T A⁻¹ J_rᵀ,   and so for each rigid body b of the scene
 //! ```
+//!
+//! and for the vibrations that are followed, `u_m = weight_m Σ q_m λ`.
 //!
 //! The tool has six degrees of freedom, so that its part of `W` has rank six: with `y` kept up to date, a row costs six
 //! products instead of one for each row, and a fixed scene costs nothing more. Forming the sum of both parts for 105 rows
 //! would take longer than a sweep over all of them.
 
+use super::vibrations::Vibrating;
 use crate::math::Vec6;
 use crate::mechanism::solver::{Compliance, Own};
-use crate::mechanism::{Block, MAX_ROWS, MAX_SCENE_BODIES, Row, dot, dot3};
+use crate::mechanism::{Block, MAX_ROWS, MAX_SCENE_BODIES, MAX_VIBRATIONS, Row, dot, dot3};
 
 /// The scene's part: what answers at once and what must be set in motion.
 #[derive(Clone, Copy)]
@@ -21,12 +24,14 @@ pub(super) struct SceneCompliance<'a> {
     pub(super) matrix: Option<&'a [f64]>,
     /// Rows on the bodies, and `T² M⁻¹ Hᵀ` of each on its two sides; none where no body moves.
     pub(super) bodies: Option<(&'a [Row], &'a [[Vec6; 2]])>,
+    /// Vibrations that are followed.
+    pub(super) vibrations: Option<Vibrating<'a>>,
 }
 
 impl SceneCompliance<'_> {
     /// True when only the tool moves.
     pub(super) fn is_fixed(&self) -> bool {
-        self.matrix.is_none() && self.bodies.is_none()
+        self.matrix.is_none() && self.bodies.is_none() && self.vibrations.is_none()
     }
 }
 
@@ -47,6 +52,8 @@ pub(super) struct ToolCompliance<'a> {
     motion: Vec6,
     /// `y_b`.
     body_motion: [Vec6; MAX_SCENE_BODIES],
+    /// `u`.
+    amplitudes: [f64; MAX_VIBRATIONS],
 }
 
 impl<'a> ToolCompliance<'a> {
@@ -59,7 +66,8 @@ impl<'a> ToolCompliance<'a> {
         lambda: &[f64],
     ) -> Self {
         let (motion, body_motion) = (Vec6::zeros(), [Vec6::zeros(); MAX_SCENE_BODIES]);
-        let mut compliance = Self { jacobian, yielding, scene, free, own, known: 0, motion, body_motion };
+        let amplitudes = [0.0; MAX_VIBRATIONS];
+        let mut compliance = Self { jacobian, yielding, scene, free, own, known: 0, motion, body_motion, amplitudes };
         compliance.changed(0, lambda);
         compliance
     }
@@ -70,14 +78,18 @@ impl<'a> ToolCompliance<'a> {
 
     /// What the tool and the bodies do to a row.
     fn moved(&self, row: usize) -> f64 {
-        let tool = self.free[row] + self.jacobian[row].dot(&self.motion);
+        let mut tool = self.free[row] + self.jacobian[row].dot(&self.motion);
+        if let Some(vibrating) = &self.scene.vibrations {
+            tool += vibrating.moved(row, &self.amplitudes);
+        }
         let Some((rows, _)) = self.scene.bodies else { return tool };
         rows[row].parts().fold(tool, |sum, (body, jacobian, _)| sum + jacobian.dot(&self.body_motion[body]))
     }
 
     /// Compliance between two rows of one block: these meet the same bodies on the same sides.
     fn between(&self, row: usize, column: usize) -> f64 {
-        let tool = self.scene_row(row).map_or(0.0, |w| w[column]) + self.jacobian[row].dot(&self.yielding[column]);
+        let mut tool = self.scene_row(row).map_or(0.0, |w| w[column]) + self.jacobian[row].dot(&self.yielding[column]);
+        tool += self.scene.vibrations.map_or(0.0, |vibrating| vibrating.between(row, column));
         let Some((rows, yielding)) = self.scene.bodies else { return tool };
         rows[row].parts().fold(tool, |sum, (_, jacobian, side)| sum + jacobian.dot(&yielding[column][side]))
     }
@@ -114,6 +126,11 @@ impl Compliance for ToolCompliance<'_> {
         for (out, column) in out.iter_mut().zip(self.yielding) {
             *out += jacobian.dot(column);
         }
+        if let Some(vibrating) = &self.scene.vibrations {
+            for (column, out) in out.iter_mut().enumerate() {
+                *out += vibrating.between(row, column);
+            }
+        }
         let Some((rows, yielding)) = self.scene.bodies else { return };
         for (body, jacobian, _) in rows[row].parts() {
             for (out, (other, columns)) in out.iter_mut().zip(rows.iter().zip(yielding)) {
@@ -127,6 +144,9 @@ impl Compliance for ToolCompliance<'_> {
     fn changed(&mut self, first: usize, change: &[f64]) {
         for (column, change) in self.yielding[first..].iter().zip(change) {
             self.motion += column * *change;
+        }
+        if let Some(vibrating) = &self.scene.vibrations {
+            vibrating.add(first, change, &mut self.amplitudes);
         }
         let Some((rows, yielding)) = self.scene.bodies else { return };
         for ((row, columns), change) in rows[first..].iter().zip(&yielding[first..]).zip(change) {
@@ -154,6 +174,8 @@ mod tests {
             // Not symmetric, as the gyroscopic part of a turning tool makes it.
             let inverse = Mat6::identity() + Mat6::from_fn(|_, _| 0.05 * uniform());
             let yielding: Vec<Vec6> = jacobian.iter().map(|j| inverse * j).collect();
+            let along: Vec<[f64; MAX_VIBRATIONS]> = (0..rows).map(|_| std::array::from_fn(|_| uniform())).collect();
+            let weights = std::array::from_fn(|m| 0.5 + m as f64);
             let mut scene = vec![0.0; MAX_ROWS * MAX_ROWS];
             let mut full = vec![0.0; rows * rows];
             for i in 0..rows {
@@ -161,8 +183,10 @@ mod tests {
                     let w = if i == j { 2.0 } else { 0.3 * (-(i.abs_diff(j) as f64)).exp() };
                     scene[i * MAX_ROWS + j] = if stiff { 0.0 } else { w };
                     full[i * rows + j] = scene[i * MAX_ROWS + j] + jacobian[i].dot(&yielding[j]);
+                    full[i * rows + j] += (0..2).map(|m| weights[m] * along[i][m] * along[j][m]).sum::<f64>();
                 }
             }
+            let vibrations = Some(Vibrating { along: &along, weights, count: 2 });
             let law = Law::Contact { friction: 0.5, compliance: 0.01 };
             let blocks: Vec<Block> =
                 (0..contacts).map(|n| Block { id: BlockId::Custom(n as u64), first: 3 * n, law }).collect();
@@ -172,7 +196,7 @@ mod tests {
             let (mut expected, mut found) = (vec![0.1; rows], vec![0.1; rows]);
             solve(&problem, &mut expected, &settings, || false);
             let mut own = [Own::identity(); MAX_BLOCKS];
-            let scene = SceneCompliance { matrix: (!stiff).then_some(&scene[..]), bodies: None };
+            let scene = SceneCompliance { matrix: (!stiff).then_some(&scene[..]), bodies: None, vibrations };
             let mut factors = ToolCompliance::new((&jacobian, &yielding), scene, &free, &mut own, &found);
             sweep(&mut factors, &blocks, largest(&free), &mut found, &settings, || false);
             for (row, (a, b)) in expected.iter().zip(&found).enumerate() {

@@ -74,6 +74,7 @@ fn render(model: &HapticModel, state: &mut HapticState, handle: &Handle, tick: &
         Coupling::Direct { stiffness, damping } => {
             let motion = ToolMotion {
                 pose: handle.pose,
+                twist: handle.twist,
                 free: handle.twist,
                 inverse: Mat6::zeros(),
                 period_s: tick.period_s,
@@ -113,6 +114,7 @@ fn proxy_step(
     }
     let motion = ToolMotion {
         pose: *state.proxy.pose(),
+        twist: *state.proxy.twist(),
         free: step.free,
         inverse: step.inverse,
         period_s: tick.period_s,

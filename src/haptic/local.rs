@@ -19,15 +19,16 @@
 use super::bodies::LocalBodies;
 use super::compliance::{SceneCompliance, ToolCompliance};
 use super::needle::Tip;
-use super::nodes::Nodes;
+use super::nodes::{Nodes, Vibrated};
 use super::patrol::{Intruder, Patrol};
 use super::surfaces::Surfaces;
 use super::touch::{Touch, Touches};
-use crate::math::{Mat6, Pose, Twist, Vec3, Vec6, Wrench, join, log_so3};
+use super::vibrations::Vibrations;
+use crate::math::{Mat6, Pose, Twist, Vec3, Vec6, Wrench, advance, join, log_so3};
 use crate::mechanism::polish::Polish;
 use crate::mechanism::primal::OneBody;
 use crate::mechanism::solver::{Compliance as _, Outcome, Own, Settings, largest, sweep, sweep_and_step};
-use crate::mechanism::{Anew, Block, Law, MAX_BLOCKS, MAX_ROWS, MechanismSnapshot, Row, RowKind, dot};
+use crate::mechanism::{Anew, Block, Law, MAX_BLOCKS, MAX_ROWS, MAX_VIBRATIONS, MechanismSnapshot, Row, RowKind, dot};
 use crate::shared::{MAX_PUSHED, MonoNs, NS_PER_S, Push, Tick, TipReport};
 
 /// How much deeper than the contacts are pressed in something must be to have come through, m.
@@ -44,6 +45,8 @@ const CONFIRMED: f64 = 0.1;
 pub struct ToolMotion {
     /// Pose at the start of the tick.
     pub pose: Pose,
+    /// Twist at the start of the tick.
+    pub twist: Twist,
     /// Midpoint twist without contact forces.
     pub free: Twist,
     /// `A⁻¹`, or zero for a tool that is where the handle is.
@@ -79,6 +82,7 @@ pub struct LocalMechanism {
     patrol: Patrol,
     surfaces: Surfaces,
     nodes: Nodes,
+    vibrations: Vibrations,
     blocks: [Block; MAX_BLOCKS],
     bodies: LocalBodies,
     contact_compliance: f64,
@@ -115,6 +119,7 @@ impl LocalMechanism {
             patrol: Patrol::new(&surfaces),
             surfaces,
             nodes: Nodes::new(),
+            vibrations: Vibrations::new(),
             bodies: LocalBodies::new(),
             contact_compliance,
             rigid_scene: true,
@@ -192,6 +197,7 @@ impl LocalMechanism {
     pub fn release(&mut self) {
         self.snapshot.block_count = 0;
         self.snapshot.row_count = 0;
+        self.vibrations.release();
     }
 
     /// Takes a sound snapshot over: forces and gaps of constraints known from the last one go on, what is left of the
@@ -202,6 +208,7 @@ impl LocalMechanism {
         let (old_anew, old_frames) = (self.snapshot.anew, self.nodes.frames());
         let first = self.snapshot.stamp.sequence == 0;
         self.copy_used(new);
+        self.vibrations.adopt(&mut self.snapshot, new, period_s);
         self.nodes.adopt(&self.snapshot);
         self.surfaces.refresh(&mut self.snapshot, pose);
         for index in 0..new.block_count {
@@ -221,7 +228,9 @@ impl LocalMechanism {
                 self.gaps[row] = found.map_or(f64::NAN, |at| old_gaps[old_blocks[at].first + row - block.first]);
             }
         }
-        self.nodes.refresh(&self.surfaces, &mut self.snapshot, &mut self.lambda, pose);
+        self.vibrations.begin(&self.snapshot, &self.lambda);
+        let now_at = self.vibrations.amplitudes();
+        self.refresh_nodes((pose, pose), &now_at, &now_at);
         self.tip.adopt(&self.snapshot);
         let age_s = now.seconds_after(new.stamp.at);
         self.bodies.adopt(new, &self.lambda, age_s, period_s);
@@ -305,7 +314,9 @@ impl LocalMechanism {
     /// Solves for the forces of this tick.
     pub fn solve(&mut self, motion: &ToolMotion, settings: &Settings, tick: &Tick<'_>) -> LocalReport {
         self.surfaces.refresh(&mut self.snapshot, &motion.pose);
-        self.nodes.refresh(&self.surfaces, &mut self.snapshot, &mut self.lambda, &motion.pose);
+        let coming = advance(&motion.pose, &motion.twist, motion.period_s);
+        let expected = self.vibrations.predict(&self.snapshot, &self.lambda);
+        self.refresh_nodes((&motion.pose, &coming), &expected, &self.vibrations.free());
         self.catch(&motion.pose, tick.began);
         self.tip.sharpen(&self.snapshot, &mut self.blocks);
         let rows = self.snapshot.row_count;
@@ -328,6 +339,7 @@ impl LocalMechanism {
         let scene = SceneCompliance {
             matrix: (!self.rigid_scene).then_some(&self.snapshot.compliance[..]),
             bodies: self.bodies.compliance(self.snapshot.rows()),
+            vibrations: self.vibrations.compliance(),
         };
         let body = OneBody { blocks, jacobian: tool.0, yielding: tool.1, free };
         if scene.is_fixed() && blocks.len() > 1 && body.is_soft(SOFT) {
@@ -362,7 +374,19 @@ impl LocalMechanism {
         self.tip.cut(blocks, lambda, &mut self.gaps);
         let blocks = &self.blocks[..self.snapshot.block_count];
         self.bodies.advance(blocks, self.snapshot.rows(), &self.lambda[..rows], motion.period_s);
+        self.vibrations.advance(&self.snapshot, &self.lambda);
         report
+    }
+
+    /// Rows of nodes for a tool that goes between two poses, with these amplitudes of vibrations as expected and without force.
+    fn refresh_nodes(&mut self, poses: (&Pose, &Pose), expected: &[f64; MAX_VIBRATIONS], free: &[f64; MAX_VIBRATIONS]) {
+        let Self { nodes, vibrations, surfaces, snapshot, lambda, .. } = self;
+        let vibrated = |index: usize| Vibrated {
+            expected: vibrations.moved(index, expected),
+            free: vibrations.moved(index, free),
+        };
+        nodes.refresh(surfaces, snapshot, lambda, poses, vibrated);
+        vibrations.align(snapshot);
     }
 
     /// Makes contacts of what has come through deeper than any contact is pressed in.
@@ -402,6 +426,7 @@ impl LocalMechanism {
             index
         };
         own.anew[index] = intruder.anew;
+        self.vibrations.clear(index);
         let first = own.blocks[index].first;
         for row in first..first + 3 {
             own.rows[row] = Row { kind: RowKind::Point, ..Row::EMPTY };
@@ -447,6 +472,7 @@ impl LocalMechanism {
                 self.free[row] = self.bodies.coming(given, motion.period_s)
                     + if block.law.slides(row - block.first) {
                         motion.period_s * (speed + given.drift)
+                            - self.vibrations.coming(row)
                             - self.yielded_before[row]
                             - block.law.compliance() * self.lambda[row]
                     } else {
@@ -462,7 +488,7 @@ impl LocalMechanism {
     /// impulses of the tick are solved again with the contact law on the relative velocity at the end of the tick,
     ///
     /// ```text
-    ///  c = J V + drift + H V_b + W (λ − λ_before)/T,     ∂c/∂p = J M⁻¹ Jᵀ + H M_b⁻¹ Hᵀ + W/T²
+    ///  c = J V + drift + H V_b − q ż + W (λ − λ_before)/T,     ∂c/∂p = J M⁻¹ Jᵀ + H M_b⁻¹ Hᵀ + q qᵀ + W/T²
     /// ```
     ///
     /// and kept only if the change takes kinetic energy out. `W` is the instantaneous compliance of the scene: a soft
@@ -481,7 +507,8 @@ impl LocalMechanism {
                 for row in block.range() {
                     let given = &self.snapshot.rows[row];
                     done[row] = self.lambda[row] * period_s;
-                    kinetic[row] = self.jacobian[row].dot(twist) + given.drift + self.bodies.speed(given);
+                    let scene = self.bodies.speed(given) - self.vibrations.speed(row);
+                    kinetic[row] = self.jacobian[row].dot(twist) + given.drift + scene;
                     let retreat = self.scene_part(row, &self.lambda) - self.yielded_before[row];
                     self.free[row] = kinetic[row] + retreat / period_s;
                 }
@@ -504,7 +531,8 @@ impl LocalMechanism {
         // Kinetic energy changes by p·(v + v')/2, with the speeds of the rows before and after. The deflection of a soft
         // body is no kinetic energy.
         let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
-        let scene = SceneCompliance { matrix: None, bodies: self.bodies.compliance(self.snapshot.rows()) };
+        let bodies = self.bodies.compliance(self.snapshot.rows());
+        let scene = SceneCompliance { matrix: None, bodies, vibrations: self.vibrations.inertia(square) };
         let masses = ToolCompliance::new(tool, scene, &[0.0; MAX_ROWS], &mut *self.own, &changes[..rows]);
         let mut taken = 0.0;
         for row in blocks[..count].iter().flat_map(Block::range) {
@@ -516,6 +544,7 @@ impl LocalMechanism {
         }
         for row in blocks[..count].iter().flat_map(Block::range) {
             self.bodies.kick(row, &self.snapshot.rows[row], changes[row], period_s);
+            self.vibrations.kick(row, changes[row]);
         }
         settled
     }
@@ -527,7 +556,8 @@ impl LocalMechanism {
         if yields <= 0.0 {
             return 1.0;
         }
-        let inertial = square * self.jacobian[row].dot(&(inverse_mass * self.jacobian[row]));
+        let tool = self.jacobian[row].dot(&(inverse_mass * self.jacobian[row]));
+        let inertial = square * (tool + self.vibrations.mobility(row));
         inertial / (inertial + yields)
     }
 
@@ -546,7 +576,8 @@ impl LocalMechanism {
         }
         let tool = (&self.jacobian[..rows], &self.yielding[..rows]);
         let matrix = (!self.rigid_scene).then_some(&self.snapshot.compliance[..]);
-        let scene = SceneCompliance { matrix, bodies: self.bodies.compliance(self.snapshot.rows()) };
+        let bodies = self.bodies.compliance(self.snapshot.rows());
+        let scene = SceneCompliance { matrix, bodies, vibrations: self.vibrations.inertia(square) };
         // `free` has the length of the rows: the rows of `W` are cut to it.
         let none = [0.0; MAX_ROWS];
         let undone = ToolCompliance::new(tool, scene, &none[..rows], &mut *self.own, &done[..rows]);

@@ -37,6 +37,7 @@ mod tick;
 mod touch;
 mod trip;
 mod turning;
+mod vibrations;
 
 pub use clutch::{Clutch, Hold};
 pub use coupling::{Coupling, SpringDamper, TRANSPARENT_BANDWIDTH_HZ};

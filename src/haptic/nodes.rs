@@ -4,14 +4,19 @@
 //!
 //! A snapshot holds for each node near the tool its place `y` without the tool's force, and the compliance between all of them. Both are
 //! properties of the body and hold for a whole step of the simulation; the direction of contact and the nearest point of the tool are not, as
-//! soon as the tool slides or the node rides over an edge. Each tick therefore queries the tool's surface at the present place of the node
-//! and turns its three rows into the frame found:
+//! soon as the tool slides or the node rides over an edge. Each tick therefore queries the tool's surface at the place the node will have at
+//! its end, and turns its three rows into the frame found:
 //!
 //! ```text
-//!  x  = y − Dᵀ (W λ)                            place of the node under the forces of the last tick
+//!  x  = y − Dᵀ (W λ) + n nᵀ Δp                  place of the node under the forces of the last tick, and pushed along by the tool
 //!  D' = [n, t₁, t₂]ᵀ                            n out of the node into the tool at x, from the tool's signed distance
 //!  λ' = D' Dᵀ λ,   W'_ij = R_i W_ij R_jᵀ        R = D' D₀ᵀ, D₀ the frame as published
 //! ```
+//!
+//! A node of a body that vibrates has its place `y` at the end of the tick without force from [`super::vibrations`].
+//!
+//! `Δp` is the motion of the tool at the contact in this tick, for a node that carries force. The law holds at the end of the tick: with the
+//! surface as it is at the start, a hand at 10 mm/s feels a crest 10 µm too late, 1 % of the pull-out force of a snap connector.
 //!
 //! `D` is orthonormal, so that the three rows of a node hold its whole compliance and no direction is lost by turning them.
 
@@ -30,6 +35,13 @@ pub(super) struct Nodes {
     published: [Option<Mat3>; MAX_BLOCKS],
     now: [Option<Mat3>; MAX_BLOCKS],
     any: bool,
+}
+
+/// How far vibrations have moved a node at the end of the tick: as the last forces would have it, and without force.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Vibrated {
+    pub(super) expected: Vec3,
+    pub(super) free: Vec3,
 }
 
 /// Frames of the nodes of one tick, by block.
@@ -88,13 +100,15 @@ impl Nodes {
         }
     }
 
-    /// Brings the rows of all nodes up to the surface of the tool at `pose`: directions, points, offsets, forces and compliance.
+    /// Brings the rows of all nodes up to the surface of the tool, which goes from `pose` to `coming` in this tick: directions, points,
+    /// offsets, forces and compliance.
     pub(super) fn refresh(
         &mut self,
         surfaces: &Surfaces,
         own: &mut MechanismSnapshot,
         lambda: &mut [f64; MAX_ROWS],
-        pose: &Pose,
+        (pose, coming): (&Pose, &Pose),
+        vibrated: impl Fn(usize) -> Vibrated,
     ) {
         if !self.any || own.row_count == 0 {
             return;
@@ -105,8 +119,17 @@ impl Nodes {
         for index in 0..self.count {
             let (Some(old), Anew::OfNode { place }) = (self.now[index], own.anew[index]) else { continue };
             let first = own.blocks[index].first;
-            let at = place - old.transpose() * given_way(own, first, lambda);
-            let Some(plane) = surfaces.at_node(&at, pose) else { continue };
+            let Vibrated { expected, free } = vibrated(index);
+            let mut at = place + expected - old.transpose() * given_way(own, first, lambda);
+            if lambda[first] > 0.0 {
+                let (normal, point) = (own.rows[first].direction, own.rows[first].point_tool);
+                at += normal * normal.dot(&(carried(coming, &point) - carried(pose, &point)));
+            }
+            let place = place + free;
+            let Some(plane) = surfaces.at_node(&at, coming) else {
+                own.rows[first..first + 3].iter_mut().for_each(|row| row.offset = row.direction.dot(&place));
+                continue;
+            };
             let (t1, t2) = steady_tangents(&plane.normal);
             let new = Mat3::from_rows(&[plane.normal.transpose(), t1.transpose(), t2.transpose()]);
             for (row, direction) in own.rows[first..first + 3].iter_mut().zip([plane.normal, t1, t2]) {
@@ -162,6 +185,10 @@ impl Nodes {
 fn given_way(own: &MechanismSnapshot, first: usize, lambda: &[f64; MAX_ROWS]) -> Vec3 {
     let lambda = &lambda[..own.row_count];
     Vec3::from([0, 1, 2].map(|k| dot(own.compliance_row(first + k), lambda)))
+}
+
+fn carried(pose: &Pose, point: &Vec3) -> Vec3 {
+    pose.translation.vector + pose.rotation * point
 }
 
 /// Directions of the three rows of a block.
@@ -229,7 +256,9 @@ mod tests {
             });
             let mut nodes = Nodes::new();
             nodes.adopt(&own);
-            nodes.refresh(&surfaces, &mut own, &mut lambda, &Pose::identity());
+            nodes.refresh(&surfaces, &mut own, &mut lambda, (&Pose::identity(), &Pose::identity()), |_| {
+                Vibrated::default()
+            });
             for i in 0..2 {
                 assert!((force(&own, &lambda, i) - before[i]).norm() < 1e-12, "the forces stay");
                 // From the node to the middle of the ball, and the gap is that of the displaced node.

@@ -38,5 +38,6 @@ pub use law::{Conic, Law, Meaning, Mode, RowState, Rule, Slip, solve_contact};
 pub use problem::{Block, Problem};
 pub(crate) use problem::{dot, dot3};
 pub use snapshot::{
-    Anew, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, NO_BODY, Row, RowKind, SceneBody, TipMark,
+    Anew, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MAX_VIBRATIONS, MechanismSnapshot, NO_BODY, Row, RowKind, SceneBody,
+    TipMark, Vibration,
 };

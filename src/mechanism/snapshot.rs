@@ -6,6 +6,10 @@
 //! `δ = d·(p + R r) − c + drift·τ + (W λ) + Σ H_b X_b`: direction `d`, point `r` fixed to the tool, offset `c`, the scene's
 //! own motion along the row for the time `τ` since the snapshot. Rows between two bodies of the scene have `d = 0`.
 //!
+//! The slowest vibrations of a deformable body travel as bodies too: `ω²`, damping, and how each moves the node of a block. The haptic
+//! thread takes their share out of `W` and moves them itself, so that a prong that a click lets go rings at its own frequency whatever
+//! the rate of the simulation.
+//!
 //! What answers a force at once, as a deformable body does, is in the compliance `W`. A rigid body answers with an
 //! acceleration: how far it gives way depends on how long it is pushed, so that no matrix of displacements is right for a
 //! tick and for a step. Rigid bodies travel as bodies, with their masses and velocities, and the haptic thread moves them
@@ -22,6 +26,8 @@ pub const MAX_BLOCKS: usize = 64;
 
 /// Most rigid bodies a snapshot holds.
 pub const MAX_SCENE_BODIES: usize = MAX_PUSHED;
+/// Most vibrations of deformable bodies a snapshot holds.
+pub const MAX_VIBRATIONS: usize = 8;
 /// Stands for no body in [`Row::bodies`].
 pub const NO_BODY: u8 = u8::MAX;
 
@@ -51,6 +57,27 @@ impl SceneBody {
             && motion < ROW_MAX
             && self.inverse_mass.abs().sum().is_finite()
             && (0..6).all(|i| self.inverse_mass[(i, i)] >= 0.0)
+    }
+}
+
+/// A vibration of a deformable body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Vibration {
+    /// Body of the scene.
+    pub body: u16,
+    /// Number of the vibration among those of the body, slowest first.
+    pub number: u16,
+    /// `ω²`, 1/s².
+    pub square: f64,
+    /// Damping rate `c` in `z̈ + c ż + ω² z = f`, 1/s.
+    pub rate: f64,
+}
+
+impl Vibration {
+    const NONE: Self = Self { body: 0, number: 0, square: 1.0, rate: 0.0 };
+
+    fn is_sound(&self) -> bool {
+        self.square > 0.0 && self.square.is_finite() && self.rate >= 0.0 && self.rate.is_finite()
     }
 }
 
@@ -184,6 +211,12 @@ pub struct MechanismSnapshot {
     pub blocks: [Block; MAX_BLOCKS],
     /// What can be asked about each block.
     pub anew: [Anew; MAX_BLOCKS],
+    /// Number of vibrations in use.
+    pub vibration_count: usize,
+    /// Vibrations; the first `vibration_count` count. Their share at rest is in the compliance.
+    pub vibrations: [Vibration; MAX_VIBRATIONS],
+    /// How each vibration of unit amplitude moves the node of a block, in the world; zero for blocks that are no node of its body.
+    pub shapes: [[Vec3; MAX_VIBRATIONS]; MAX_BLOCKS],
     /// Rows; the first `row_count` count.
     pub rows: [Row; MAX_ROWS],
     /// Compliance of the scene without the tool and without its rigid bodies, m/N, row-major with stride [`MAX_ROWS`].
@@ -209,6 +242,9 @@ impl MechanismSnapshot {
             bodies: [SceneBody::fixed(); MAX_SCENE_BODIES],
             blocks: [block; MAX_BLOCKS],
             anew: [Anew::No; MAX_BLOCKS],
+            vibration_count: 0,
+            vibrations: [Vibration::NONE; MAX_VIBRATIONS],
+            shapes: [[Vec3::new(0.0, 0.0, 0.0); MAX_VIBRATIONS]; MAX_BLOCKS],
             rows: [Row::EMPTY; MAX_ROWS],
             compliance: [0.0; MAX_ROWS * MAX_ROWS],
             lambda: [0.0; MAX_ROWS],
@@ -233,6 +269,12 @@ impl MechanismSnapshot {
         &self.bodies[..self.body_count]
     }
 
+    /// The vibrations in use.
+    #[must_use]
+    pub fn vibrations(&self) -> &[Vibration] {
+        &self.vibrations[..self.vibration_count]
+    }
+
     /// Row `i` of the scene's compliance.
     #[must_use]
     pub fn compliance_row(&self, i: usize) -> &[f64] {
@@ -246,6 +288,7 @@ impl MechanismSnapshot {
         if self.block_count > MAX_BLOCKS
             || self.row_count > MAX_ROWS
             || self.body_count > MAX_SCENE_BODIES
+            || self.vibration_count > MAX_VIBRATIONS
             || !crate::math::pose_is_sound(&self.pose_world_tool)
         {
             return false;
@@ -264,6 +307,9 @@ impl MechanismSnapshot {
             && self.lambda[..self.row_count].iter().all(|x| x.is_finite())
             && self.bodies().iter().all(SceneBody::is_sound)
             && self.anew[..self.block_count].iter().all(Anew::is_sound)
+            && self.vibrations().iter().all(Vibration::is_sound)
+            && (self.vibration_count == 0
+                || self.shapes[..self.block_count].iter().flatten().all(|s| s.sum().is_finite()))
             && self.rows().iter().all(|row| row.is_sound(self.body_count))
             && (0..self.row_count).all(|i| {
                 // A sum is finite only if no term is NaN or infinite (or it overflows, which is refused as well).

@@ -12,7 +12,6 @@ use super::overlap::{Placed, overlap_m};
 use super::spec::{SceneSpec, ShapeSpec, Weight};
 use super::task::{Condition, Goal, TaskWatcher};
 use super::workshop::{Watch, Workshop};
-use crate::collision::Reduction;
 use crate::device::operator::{Action, Phase, Script, Skill, Until};
 use crate::device::{DeviceSpec, Limits};
 use crate::files::{Problem, Problems, Report};
@@ -216,7 +215,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
         margin_m,
         travel_m,
         collision_thread: spec.collision_thread,
-        reduction: Reduction::default(),
+        reduction: spec.reduction,
         solver: Settings::default(),
     };
     let haptic = HapticModel {

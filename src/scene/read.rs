@@ -15,7 +15,7 @@ use super::read_turning::read_turning;
 use super::spec::{
     BodySpec, CouplingKind, CouplingSpec, HandSpec, SafetySpec, SceneSpec, ShapeSpec, Source, ToolSpec, Weight,
 };
-use crate::collision::MAX_BODIES;
+use crate::collision::{MAX_BODIES, Reduction};
 use crate::files::{Dimension, Format, LoadError, Loaded, Problem, Report, Table, load as load_file, read};
 use crate::geometry::Shape;
 use crate::haptic::TRANSPARENT_BANDWIDTH_HZ;
@@ -28,6 +28,8 @@ use std::path::Path;
 pub(super) const BODIES_MAX: usize = MAX_BODIES - MAX_HANDS;
 /// Most materials; the largest scene uses a tenth.
 const MATERIALS_MAX: usize = 64;
+/// Names of the reductions of contacts.
+const CLUSTERINGS: [(&str, Reduction); 2] = [("patches", Reduction::Pressure), ("k-means", Reduction::KMeans)];
 /// Slowest and fastest simulation, Hz.
 const SIMULATION_HZ: (f64, f64) = (30.0, 1000.0);
 /// Simulation when nothing is said, Hz.
@@ -95,7 +97,9 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
     let (mapping, clutch_button) = read_mapping(&root.section("mapping"), &mut source);
     let turning = read_turning(root, &mut source);
     let safety = read_safety(&root.section("safety"), &mut source);
-    let collision_thread = root.section("collision").boolean("thread").or(false);
+    let collision = root.section("collision");
+    let collision_thread = collision.boolean("thread").or(false);
+    let reduction = collision.word("clustering", &CLUSTERINGS).or(Reduction::default());
     let body_names: Vec<&str> = bodies.iter().map(|(name, _)| name.as_str()).take(BODIES_MAX).collect();
     let names = Names { bodies: &body_names, upright: upright(tool.as_ref()), clutch: clutch_button };
     let operator = read_operator(&root.section("operator"), &names, &mut source);
@@ -110,6 +114,7 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
         margin_m,
         simulation_hz,
         collision_thread,
+        reduction,
         bodies: bodies.into_iter().map(|(_, body)| body).collect::<Option<_>>()?,
         materials,
         joints: joints?,

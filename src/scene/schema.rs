@@ -133,7 +133,17 @@ static RATE: Keys = Keys {
 static COLLISION: Keys = Keys {
     heading: "[collision]",
     about: "How contacts are looked for.",
-    keys: &[Key::new("thread", Kind::Boolean, "true", "On a thread of its own, a step behind").or("false")],
+    keys: &[
+        Key::new("thread", Kind::Boolean, "true", "On a thread of its own, a step behind").or("false"),
+        Key::new(
+            "clustering",
+            Kind::Word(&["patches", "k-means"]),
+            "\"k-means\"",
+            "How the contacts of two bodies are reduced where there are more than are solved for: `patches` keep the deepest contact and the \
+             outline of every patch, `k-means` the deepest contact of every cluster",
+        )
+        .or("\"patches\""),
+    ],
     choices: &[],
 };
 

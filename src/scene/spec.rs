@@ -5,6 +5,7 @@
 use super::spec_soft::{ElasticSpec, SoftShapeSpec};
 use super::task::Goal;
 use crate::bake::Design;
+use crate::collision::Reduction;
 use crate::device::operator::{Phase, Skill};
 use crate::fem::{BeamSpec, Relaxation};
 use crate::files::{Problems, Report};
@@ -399,6 +400,8 @@ pub struct SceneSpec {
     pub simulation_hz: f64,
     /// Look for contacts on a thread of its own.
     pub collision_thread: bool,
+    /// How the contacts of two bodies are reduced.
+    pub reduction: Reduction,
     /// Materials, in the order of the file.
     pub materials: Vec<Material>,
     /// Bodies, in the order of the file.

@@ -30,7 +30,7 @@ const CONTACTS_OF_PARTS: usize = 12;
 /// Most contacts of a pair of the tool's when steps are long.
 const CONTACTS_WATCHED: usize = 36;
 /// Length of a step up to which a tool hardly moves in it, s.
-pub(super) const SHORT_STEP_S: f64 = 2e-3;
+const SHORT_STEP_S: f64 = 2e-3;
 
 /// Force between two bodies of the scene over the last step. What a tool does is known to its haptic thread.
 #[derive(Clone, Copy, Debug, PartialEq)]

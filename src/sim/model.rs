@@ -126,7 +126,7 @@ pub struct SimModel {
     pub travel_m: f64,
     /// Look for contacts on a thread of its own when run with threads.
     pub collision_thread: bool,
-    /// How the nodes of parts become contacts.
+    /// How the contacts of a pair of parts, or of a soft body, are reduced.
     pub reduction: Reduction,
     /// Bounds of the solve.
     pub solver: Settings,

@@ -15,19 +15,19 @@
 //! given. A tool that is where its handle is (direct coupling, or nothing rendered) is a wall, and moves with its twist.
 //!
 //! Soft bodies. Their compliance is in the matrix of the snapshot, over all rows that act on them; a row's offset is the place it has
-//! without the forces of the rows that travel.
+//! without the forces of the rows that travel. A linear body with time travels as what it is at rest and its slow vibrations; the haptic
+//! thread follows these itself, each hand those that its own tool excites.
 
 use super::body::rigid::Mover;
 use super::constraint::{Constraint, End, Span, sign};
-use super::data::SHORT_STEP_S;
 use super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::source::contact::Contact;
 use super::{SimData, SimModel};
 use crate::collision::Side;
 use crate::math::{Mat6, Pose, Vec3, Vec6, join};
 use crate::mechanism::{
-    Anew, Block, BlockId, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, Meaning, MechanismSnapshot, NO_BODY, Row,
-    RowKind, SceneBody, TipMark,
+    Anew, Block, BlockId, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MAX_VIBRATIONS, Meaning, MechanismSnapshot,
+    NO_BODY, Row, RowKind, SceneBody, TipMark, Vibration,
 };
 
 /// A constraint that a hand may feel.
@@ -118,11 +118,9 @@ pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: HandId, out
             out.rows[at] = span_row(data, hand, (constraint, span), k, given, &places);
         }
         let rows = out.blocks[index].range();
-        // Within a short step the tool hardly slides: the rows of the step serve.
-        if out.step_s > SHORT_STEP_S {
-            out.anew[index] = node_at_tool(data, hand, span, &out.rows[rows]);
-        }
+        out.anew[index] = node_at_tool(data, hand, span, &mut out.rows[rows]);
     }
+    write_vibrations(data, &chosen, out);
     out.tip = tip(data, hand);
     out.dropped
 }
@@ -344,13 +342,44 @@ fn span_row(
 
 /// A node of a held linear body at the hand's tool travels with its place without the forces that travel: the tick queries the tool there.
 /// The directions of its rows are orthonormal, so that the offsets are the components of that place.
-fn node_at_tool(data: &SimData, hand: HandId, span: &Span, rows: &[Row]) -> Anew {
-    let [End::Soft { body, .. }, End::Tool { hand: other, .. }] = &span.ends else { return Anew::No };
+/// Of a body with time it is the place at rest.
+fn node_at_tool(data: &SimData, hand: HandId, span: &Span, rows: &mut [Row]) -> Anew {
+    let [End::Soft { body, anchor }, End::Tool { hand: other, .. }] = &span.ends else { return Anew::No };
     let turns = |row: &Row| row.kind == RowKind::Point && row.drift == 0.0 && row.bodies == [NO_BODY; 2];
-    if *other != hand || rows.len() != 3 || !rows.iter().all(turns) || data.bodies[*body].elastic().is_none() {
+    let Some(elastic) = data.bodies[*body].elastic() else { return Anew::No };
+    if *other != hand || rows.len() != 3 || !rows.iter().all(turns) {
         return Anew::No;
     }
-    Anew::OfNode { place: rows.iter().map(|row| row.direction * row.offset).sum() }
+    let mut place: Vec3 = rows.iter().map(|row| row.direction * row.offset).sum();
+    if elastic.vibrations().is_some() {
+        place += elastic.place_at_rest(anchor) - data.bodies[*body].place(anchor, 0);
+        rows.iter_mut().for_each(|row| row.offset = row.direction.dot(&place));
+    }
+    Anew::OfNode { place }
+}
+
+/// The slow vibrations of the bodies whose nodes travel, as far as there is room.
+fn write_vibrations(data: &SimData, chosen: &[Felt<'_>], out: &mut MechanismSnapshot) {
+    out.vibration_count = 0;
+    for (index, felt) in chosen.iter().enumerate() {
+        out.shapes[index] = [Vec3::zeros(); MAX_VIBRATIONS];
+        let (Felt::Span(_, span), Anew::OfNode { .. }) = (felt, out.anew[index]) else { continue };
+        let [End::Soft { body, anchor }, _] = &span.ends else { continue };
+        let Some(elastic) = data.bodies[*body].elastic() else { continue };
+        let (Some(slow), BodyId(body)) = (elastic.vibrations(), *body) else { continue };
+        for number in 0..slow.squares.len() {
+            let name = (body as u16, number as u16);
+            let known = out.vibrations().iter().position(|vibration| (vibration.body, vibration.number) == name);
+            let slot = known.unwrap_or(out.vibration_count);
+            if slot == MAX_VIBRATIONS {
+                break;
+            }
+            let (square, rate) = (slow.squares[number], slow.rates[number]);
+            out.vibrations[slot] = Vibration { body: name.0, number: name.1, square, rate };
+            out.vibration_count = out.vibration_count.max(slot + 1);
+            out.shapes[index][slot] = elastic.shape(anchor, number);
+        }
+    }
 }
 
 /// The hand that a tool, or a body which a tool carries, belongs to.

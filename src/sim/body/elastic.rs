@@ -3,25 +3,31 @@
 //! Thread: simulation. Everything is in the carrier frame.
 //!
 //! Two ways to step. **Static**: the place of rest, `x = G f`, found for the deformed nodes again until contacts and displacements
-//! agree. Correct where the slowest vibration is shorter than a step, as with a stiff connector under a hand: its ringing is over before the
-//! next step, and passive midpoint steps that long would ring for ever. **Passive**: seed 000 eqs 2–4 and 28, whole or reduced, with
-//! the law on the velocity at the end of the step, for steps that resolve the ringing.
+//! agree. **Passive**: seed 000 eqs 2–4 and 28, whole or reduced, with the law on the velocity at the end of the step, for steps that
+//! resolve the ringing. Passive midpoint steps that are longer would ring for ever: where the slowest vibration has fewer than
+//! [`RESOLVED`] steps in a period, a body with time steps from rest to rest as well.
 //!
-//! Either way the haptic tick gets `G` and the place of each node without force ([`super::super::publish`]): the body's answer at rest,
-//! whatever the rate of the simulation.
+//! Either way the haptic tick gets `G` and the place of each node at rest without force ([`super::super::publish`]); of a body with time
+//! also its slow vibrations, which the tick follows itself. What the hand feels is the same at every rate of the simulation.
 
 use super::surface::SoftSkin;
 use super::{Anchor, FemRows, Point, SoftRow, place_of};
 use crate::fem::{
-    Attachment, ElasticBody, FemError, FemModel, FemSkin, ReducedBody, ReducedModel, StaticAnswer, StaticBody,
+    Attachment, ElasticBody, FemError, FemModel, FemSkin, ReducedBody, ReducedModel, SlowVibrations, StaticAnswer,
+    StaticBody,
 };
 use crate::geometry::tet::TetMesh;
 use crate::math::{Pose, Vec3};
+use crate::mechanism::MAX_VIBRATIONS;
 use crate::mechanism::pmi::{Accuracy, LinearError};
 use std::sync::Arc;
 
 /// Stands for a node that is not among the touching ones.
 const NONE: u32 = u32::MAX;
+/// Least number of steps in a period of the slowest vibration for passive steps. With 6 the midpoint rule is off by 8 % in frequency.
+const RESOLVED: f64 = 6.0;
+/// Frequency up to which vibrations travel to the haptic tick, Hz: more than a tick of 4 kHz can follow.
+const FOLLOWED_HZ: f64 = 2000.0;
 
 /// How a linear elastic body steps.
 #[derive(Clone, Debug)]
@@ -54,6 +60,8 @@ pub struct ElasticModel {
     pub answer: StaticAnswer,
     /// How it steps.
     pub stepping: Stepping,
+    /// Its slow vibrations, by place among the touching nodes; none for a body without time.
+    pub vibrations: Option<SlowVibrations>,
     /// Acceleration of gravity in the carrier frame, m/s².
     pub gravity: Vec3,
     /// Triangles that are drawn, if any.
@@ -80,12 +88,16 @@ impl ElasticModel {
         if let Stepping::Reduced(reduced) = &stepping {
             ReducedBody::new(reduced.clone(), gravity, Accuracy::Plain)?;
         }
+        let vibrations = match &stepping {
+            Stepping::Static => None,
+            _ => Some(SlowVibrations::new(&fem, answer.nodes(), FOLLOWED_HZ, MAX_VIBRATIONS)?),
+        };
         let mut touch_of = vec![NONE; fem.node_count()];
         for (at, node) in (0..).zip(answer.nodes()) {
             touch_of[*node as usize] = at;
         }
         let surface = Arc::new(SoftSkin::touching(mesh, answer.nodes()));
-        Ok(Self { fem, answer, stepping, gravity, skin: None, surface, touch_of })
+        Ok(Self { fem, answer, stepping, vibrations, gravity, skin: None, surface, touch_of })
     }
 
     /// The same to be drawn, by the surface of the mesh it was made from.
@@ -125,6 +137,8 @@ impl TouchRows {
 pub struct Elastic {
     model: Arc<ElasticModel>,
     inner: Inner,
+    /// The body goes from rest to rest in the step under way.
+    is_static: bool,
     pose: Pose,
     /// Displacement of each touching node, and that at the start of the step.
     shift: Vec<Vec3>,
@@ -156,10 +170,12 @@ impl Elastic {
             }
         };
         let count = model.answer.nodes().len();
-        let at_rest = matches!(inner, Inner::Static);
-        let shift: Vec<Vec3> = (0..count).map(|k| if at_rest { model.answer.sag(k) } else { Vec3::zeros() }).collect();
+        let is_static = matches!(inner, Inner::Static);
+        let shift: Vec<Vec3> =
+            (0..count).map(|k| if is_static { model.answer.sag(k) } else { Vec3::zeros() }).collect();
         Self {
             inner,
+            is_static,
             pose,
             start: shift.clone(),
             shift,
@@ -186,8 +202,8 @@ impl Elastic {
     /// Displacements of the whole body. Where only the touching nodes are followed it is `still`, under the forces on them.
     pub fn displacements<'a>(&'a self, still: &'a mut StaticBody) -> &'a [f64] {
         match &self.inner {
-            Inner::Full { body, .. } => body.position(),
-            Inner::Static | Inner::Reduced { .. } => {
+            Inner::Full { body, .. } if !self.is_static => body.position(),
+            _ => {
                 let forces = self.model.answer.nodes().iter().copied().zip(self.force.iter().copied());
                 still.under(&self.model.fem, forces)
             }
@@ -204,16 +220,16 @@ impl Elastic {
     #[must_use]
     pub fn reaction(&self) -> Vec3 {
         match &self.inner {
-            Inner::Full { body, .. } => body.reaction(),
+            Inner::Full { body, .. } if !self.is_static => body.reaction(),
             _ => -self.pressed(),
         }
     }
 
     pub(super) fn energy_j(&self) -> f64 {
         match &self.inner {
-            Inner::Full { body, .. } => body.ledger().total_j(),
-            Inner::Reduced { body, .. } => body.ledger().total_j(),
-            Inner::Static => {
+            Inner::Full { body, .. } if !self.is_static => body.ledger().total_j(),
+            Inner::Reduced { body, .. } if !self.is_static => body.ledger().total_j(),
+            _ => {
                 let work = |(k, f): (usize, &Vec3)| 0.5 * f.dot(&(self.shift[k] - self.model.answer.sag(k)));
                 self.force.iter().enumerate().map(work).sum()
             }
@@ -230,7 +246,11 @@ impl Elastic {
 
     pub(super) fn prepare(&mut self, step_s: f64) -> bool {
         self.step_s = step_s;
+        let slow = self.model.vibrations.as_ref();
+        let period_s = slow.map_or(f64::INFINITY, |slow| std::f64::consts::TAU / slow.slowest.sqrt());
+        self.is_static = matches!(self.inner, Inner::Static) || RESOLVED * step_s > period_s;
         match &mut self.inner {
+            _ if self.is_static => true,
             Inner::Static => true,
             Inner::Full { body, none } => body.prepare(none, step_s).is_ok(),
             Inner::Reduced { body, none, .. } => body.prepare(none, step_s).is_ok(),
@@ -272,7 +292,7 @@ impl Elastic {
     }
 
     pub(super) fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
-        if matches!(self.inner, Inner::Static) {
+        if self.is_static {
             self.collect(rows);
             self.fill_answer(rows.len(), out);
             return;
@@ -303,7 +323,7 @@ impl Elastic {
     }
 
     pub(super) fn answer(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) -> bool {
-        if matches!(self.inner, Inner::Static) {
+        if self.is_static {
             return false;
         }
         self.collect(rows);
@@ -312,7 +332,7 @@ impl Elastic {
     }
 
     pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64], last: bool) -> f64 {
-        let at_rest = matches!(self.inner, Inner::Static);
+        let at_rest = self.is_static;
         // A static body takes the forces of every pass, the last one too, before it is the last.
         if at_rest == last {
             return 0.0;
@@ -367,12 +387,12 @@ impl Elastic {
     }
 
     pub(super) fn finish(&mut self, _step_s: f64) -> bool {
-        match &mut self.inner {
-            Inner::Static => {}
-            Inner::Full { body, .. } => body.finish(),
-            Inner::Reduced { body, .. } => body.finish(),
-        }
-        if !matches!(self.inner, Inner::Static) {
+        if !self.is_static {
+            match &mut self.inner {
+                Inner::Static => {}
+                Inner::Full { body, .. } => body.finish(),
+                Inner::Reduced { body, .. } => body.finish(),
+            }
             for (shift, node) in self.shift.iter_mut().zip(self.model.answer.nodes()) {
                 *shift = self.inner.displacement(&self.model.fem, *node);
             }
@@ -396,7 +416,7 @@ impl Elastic {
     }
 
     pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        if matches!(self.inner, Inner::Static) {
+        if self.is_static {
             return self.in_world(anchor, row, |at| self.model.answer.sag(at));
         }
         let nodes = self.model.answer.nodes();
@@ -410,6 +430,29 @@ impl Elastic {
         self.in_world(anchor, row, |at| self.shift[at])
     }
 
+    /// Slow vibrations of a body with time.
+    pub(in crate::sim) fn vibrations(&self) -> Option<&SlowVibrations> {
+        self.model.vibrations.as_ref()
+    }
+
+    /// How a slow vibration of unit amplitude moves an anchor, in the world.
+    pub(in crate::sim) fn shape(&self, anchor: &Anchor, number: usize) -> Vec3 {
+        let of = |at: usize| self.model.vibrations.as_ref().map_or(Vec3::zeros(), |slow| slow.at(at)[number]);
+        anchor.point(0).map_or(Vec3::zeros(), |point| self.pose.rotation * self.sum(point, of))
+    }
+
+    /// Place of an anchor once the body has come to rest under the forces of the step, in the world.
+    pub(in crate::sim) fn place_at_rest(&self, anchor: &Anchor) -> Vec3 {
+        if self.is_static {
+            return self.place(anchor, 0);
+        }
+        let answer = &self.model.answer;
+        let pressed = || self.force.iter().enumerate().filter(|(_, force)| **force != Vec3::zeros());
+        self.in_world(anchor, 0, |at| {
+            answer.sag(at) + pressed().map(|(by, force)| answer.between(at, by) * force).sum::<Vec3>()
+        })
+    }
+
     pub(super) fn node_shifts(&self, node: u32) -> [Vec3; 2] {
         self.model.touch(node).map_or([Vec3::zeros(); 2], |at| [self.start[at], self.shift[at]])
     }
@@ -418,7 +461,9 @@ impl Elastic {
     #[must_use]
     pub fn place_now(&self, point: &Point) -> Vec3 {
         match &self.inner {
-            Inner::Full { body, .. } => place_of(&self.model.fem, &self.pose, point, body.position()),
+            Inner::Full { body, .. } if !self.is_static => {
+                place_of(&self.model.fem, &self.pose, point, body.position())
+            }
             _ => self.in_world(&Anchor::Point(point.clone()), 0, |at| self.shift[at]),
         }
     }

@@ -11,6 +11,7 @@ use super::super::body::{Anchor, Body, Point, rigid::Mover};
 use super::super::constraint::{Constraint, End, Span};
 use super::super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::super::model::SimModel;
+use crate::collision::Reduction;
 use crate::collision::soft::{
     FacePoint, Partner, RigidPlace, SoftContact, SoftFinder, SoftPlace, SoftQuery, SoftReduction,
 };
@@ -21,8 +22,10 @@ use crate::mechanism::{BlockId, Law};
 use crate::shared::ToolSample;
 use std::sync::Arc;
 
-/// Most contacts of a pair. More are reduced to patches, and nodes that no patch stands for may sink in a little.
+/// Most contacts of a pair. More are reduced, and nodes that no contact stands for may sink in a little.
 const MOST: usize = 128;
+/// Seed of the first centres of k-means clusters.
+const CENTRES: u64 = 1;
 /// Most contacts of a linear socket with a tool: as many as a snapshot holds.
 const MOST_OF_SOCKET: usize = 42;
 
@@ -104,7 +107,11 @@ impl SoftContacts {
 
     fn query(around: &Surroundings<'_>, pair: [u16; 2]) -> SoftQuery {
         let pair = u64::from(pair[0]) << 16 | u64::from(pair[1]);
-        SoftQuery { margin_m: around.model.margin_m, most: MOST, reduction: SoftReduction::Patches, pair }
+        let reduction = match around.model.reduction {
+            Reduction::Pressure => SoftReduction::Patches,
+            Reduction::KMeans => SoftReduction::KMeans { seed: CENTRES },
+        };
+        SoftQuery { margin_m: around.model.margin_m, most: MOST, reduction, pair }
     }
 
     fn with_tool(&mut self, index: usize, hand: HandId, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
