@@ -174,6 +174,13 @@ impl Daemon {
     }
 
     /// A value, asked for by its address.
+    /// True while a scene or device is being loaded.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.ask("/hapticd/status", &[], |message| {
+            (message.addr == "/hapticd/status.reply").then(|| message.args.get(9) == Some(&OscType::Int(1)))
+        })
+    }
+
     pub(crate) fn get(&self, address: &str) -> OscType {
         self.ask(address, &[], |message| (message.addr == address).then(|| message.args.first().cloned()).flatten())
     }
