@@ -45,6 +45,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
         travel_m: 0.02,
         collision_thread: false,
         reduction: Default::default(),
+        soft_contacts: hapticd::sim::SOFT_CONTACTS,
         solver: Settings::default(),
     };
     let haptic = HapticModel {

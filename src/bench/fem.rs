@@ -3,11 +3,12 @@
 //! Thread: main.
 //!
 //! Corotational bars of about 440, 1,000 and 1,600 nodes, free and with 150 and 450 rows of contact with friction;
-//! linear bodies with a constant matrix, which is factored once. The free step is split into what it consists of.
+//! linear bodies with a constant matrix, which is factored once; whole scenes of free soft bodies ([`fem_scenes`]). The free step is split
+//! into what it consists of.
 //! Times are of the processor.
 
 use super::fem_rig::{PressedBar, STEP_S, StepTimes, Stopwatch, bar, contacts, failed, model};
-use super::{BenchError, Options, Record, Report, Summary};
+use super::{BenchError, Options, Record, Report, Summary, fem_scenes};
 use crate::fem::ElasticBody;
 use crate::math::Vec3;
 use crate::mechanism::pmi::Accuracy;
@@ -61,7 +62,8 @@ pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
             report.put(Record::new(SUITE, name, "solved", 100.0 * solved, "%"))?;
         }
     }
-    linear(options, report)
+    linear(options, report)?;
+    fem_scenes::run(SUITE, options, report)
 }
 
 /// Linear bodies: one solve for each step.

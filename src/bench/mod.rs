@@ -12,6 +12,7 @@ pub mod contact;
 mod cyclictest;
 pub mod fem;
 mod fem_rig;
+mod fem_scenes;
 pub mod jitter;
 mod load;
 pub mod needle;

@@ -10,6 +10,7 @@
 
 use super::factor::{Factor, gram};
 use super::rows::Rows;
+use crate::math::Vec3;
 
 /// Memory for the product, kept from step to step.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +28,8 @@ pub struct Compliance {
     share: Vec<f64>,
     /// Numbers of `Y` made by the last call, for figures.
     touched: usize,
+    /// For bodies that nothing holds.
+    pub(super) turns: Vec<[Vec3; 2]>,
 }
 
 impl Compliance {

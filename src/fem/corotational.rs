@@ -11,7 +11,7 @@
 //! Step. Seed 004, eqs 1.4–1.7, with one linearisation: `(M + h D + h² K) v_f = M v + h (p − f(q)) + h Hᵀλ`. Divided by
 //! `h`, this is the mechanism's `A û = b + Hᵀλ` with `A = M/h + D + h K`, `û = v_f`, `q_f = q + h û`. (Eq. 1.7 is the
 //! same for `dv`; the sign of its external force is that of eq. 1.4 here.) Quasi-static, eq. 1.9: `K dq = p − f + Hᵀλ`,
-//! the same with `A = h K`, `dq = h û`.
+//! the same with `A = h K`, `dq = h û`. A body that nothing holds keeps its angular momentum (`spin`).
 
 use super::equilibrium::{EquilibriumSpec, StepOutcome, round_off_n};
 use super::factor::Factor;
@@ -20,6 +20,7 @@ use super::pattern::{SparseMatrix, add_vector};
 use super::rotation::nearest_rotation;
 use super::rows::Rows;
 use super::shape::WIDEST;
+use super::spin::Spin;
 use super::{Compliance, Regime};
 use crate::math::{Mat3, Rot, Vec3};
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub struct CorotationalBody {
     pub(super) stiffness: SparseMatrix,
     pub(super) matrix: SparseMatrix,
     pub(super) factor: Factor,
+    /// Rotation as a whole, for a body that nothing holds.
+    spin: Option<Spin>,
     pub(super) step_s: f64,
     pub(super) position: Vec<f64>,
     velocity: Vec<f64>,
@@ -73,6 +76,7 @@ impl CorotationalBody {
             stiffness: blank.clone(),
             matrix: blank,
             factor: Factor::new(model.symbolic.clone()),
+            spin: Spin::new(&model),
             step_s: 0.0,
             position: zeros.clone(),
             velocity: zeros.clone(),
@@ -202,10 +206,24 @@ impl CorotationalBody {
         } else {
             self.assemble(force, step_s)?;
             self.factor.refactor(&self.matrix)?;
+            if let Some(spin) = &mut self.spin {
+                let inertial = 1.0 / step_s + self.model.damping.mass_per_s;
+                spin.prepare(&self.model, &self.position, &mut self.factor, inertial);
+            }
         }
         self.midpoint.copy_from_slice(&self.right);
-        self.factor.solve(&mut self.midpoint);
+        let mut free = std::mem::take(&mut self.midpoint);
+        self.answer(&mut free);
+        self.midpoint = free;
         Ok(())
+    }
+
+    /// Turns forces into the velocity of the step under way.
+    fn answer(&mut self, b: &mut [f64]) {
+        match &self.spin {
+            Some(spin) if self.regime == Regime::Dynamic => spin.solve(&mut self.factor, b),
+            _ => self.factor.solve(b),
+        }
     }
 
     /// Rotations, and into `right` what is not in balance: `force`, gravity, and the elastic forces.
@@ -256,6 +274,9 @@ impl CorotationalBody {
             return Err(FemError::BadStep);
         }
         work.compute(&self.factor, rows, self.step_s, out);
+        if let (Some(spin), Regime::Dynamic) = (&self.spin, self.regime) {
+            spin.change(rows, self.step_s, &mut work.turns, out);
+        }
         Ok(())
     }
 
@@ -268,8 +289,31 @@ impl CorotationalBody {
         if !self.factor.is_ready() {
             return Err(FemError::BadStep);
         }
-        self.factor.solve(b);
+        self.answer(b);
         Ok(())
+    }
+
+    /// Adds impulses to the body after a step, N·s: its velocity changes by `A⁻¹ p/h`, its position does not.
+    ///
+    /// # Errors
+    /// When `impulse` is not of the body's size, no step was prepared, or the velocity would not be finite.
+    pub fn strike(&mut self, impulse: &[f64]) -> Result<(), FemError> {
+        self.check_size(impulse)?;
+        if !self.factor.is_ready() {
+            return Err(FemError::BadStep);
+        }
+        let mut change = std::mem::take(&mut self.scratch);
+        change.iter_mut().zip(impulse).for_each(|(v, p)| *v = p / self.step_s);
+        self.answer(&mut change);
+        if let (Some(spin), Regime::Dynamic) = (&mut self.spin, self.regime) {
+            spin.balance(&self.model, &self.position, impulse, &mut change);
+        }
+        let is_finite = change.iter().all(|v| v.is_finite());
+        if is_finite {
+            self.velocity.iter_mut().zip(&change).for_each(|(v, change)| *v += change);
+        }
+        self.scratch = change;
+        if is_finite { Ok(()) } else { Err(FemError::BadStep) }
     }
 
     /// Adds constraint forces `Hᵀλ` to the step under way: `û` moves by `A⁻¹ Hᵀλ`.
@@ -282,11 +326,11 @@ impl CorotationalBody {
             return Err(FemError::BadStep);
         }
         self.load.iter_mut().zip(force).for_each(|(load, force)| *load += force);
-        self.scratch.copy_from_slice(force);
-        self.factor.solve(&mut self.scratch);
-        for (v, correction) in self.midpoint.iter_mut().zip(&self.scratch) {
-            *v += correction;
-        }
+        let mut change = std::mem::take(&mut self.scratch);
+        change.copy_from_slice(force);
+        self.answer(&mut change);
+        self.midpoint.iter_mut().zip(&change).for_each(|(v, change)| *v += change);
+        self.scratch = change;
         Ok(())
     }
 

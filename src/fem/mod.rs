@@ -53,6 +53,7 @@ mod rows;
 mod segment;
 mod shape;
 mod skin;
+mod spin;
 mod tissue;
 mod vibration;
 mod warp;

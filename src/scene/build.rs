@@ -211,12 +211,11 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
         joints,
         materials: spec.materials.clone(),
         gravity: spec.gravity,
-        rate_hz: spec.simulation_hz,
-        margin_m,
         travel_m,
         collision_thread: spec.collision_thread,
         reduction: spec.reduction,
-        solver: Settings::default(),
+        soft_contacts: spec.soft_contacts,
+        ..SimModel::empty(spec.simulation_hz, margin_m)
     };
     let haptic = HapticModel {
         limits,

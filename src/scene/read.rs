@@ -21,7 +21,7 @@ use crate::geometry::Shape;
 use crate::haptic::TRANSPARENT_BANDWIDTH_HZ;
 use crate::math::{Mapping, Pose, Rot, Vec3};
 use crate::shared::MAX_HANDS;
-use crate::sim::Material;
+use crate::sim::{Material, SOFT_CONTACTS};
 use std::path::Path;
 
 /// Most bodies besides the tools.
@@ -36,6 +36,8 @@ const SIMULATION_HZ: (f64, f64) = (30.0, 1000.0);
 const SIMULATION_DEFAULT_HZ: f64 = 250.0;
 /// Largest gap at which contacts are kept ready, m.
 const MARGIN_MAX_M: f64 = 0.2;
+/// Contacts of a pair with a soft body, at least and at most. Fewer than four do not hold a body; more than a few hundred take longer than a step.
+pub(super) const SOFT_CONTACTS_BOUNDS: (i64, i64) = (4, 1024);
 /// Strongest gravity along an axis, m/s².
 const GRAVITY_MAX: f64 = 100.0;
 /// Smallest and largest mass of a body, kg.
@@ -100,6 +102,8 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
     let collision = root.section("collision");
     let collision_thread = collision.boolean("thread").or(false);
     let reduction = collision.word("clustering", &CLUSTERINGS).or(Reduction::default());
+    let soft_contacts = collision.integer("soft_contacts", SOFT_CONTACTS_BOUNDS.0..=SOFT_CONTACTS_BOUNDS.1);
+    let soft_contacts = soft_contacts.or(SOFT_CONTACTS as i64) as usize;
     let body_names: Vec<&str> = bodies.iter().map(|(name, _)| name.as_str()).take(BODIES_MAX).collect();
     let names = Names { bodies: &body_names, upright: upright(tool.as_ref()), clutch: clutch_button };
     let operator = read_operator(&root.section("operator"), &names, &mut source);
@@ -115,6 +119,7 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
         simulation_hz,
         collision_thread,
         reduction,
+        soft_contacts,
         bodies: bodies.into_iter().map(|(_, body)| body).collect::<Option<_>>()?,
         materials,
         joints: joints?,

@@ -3,7 +3,7 @@
 //!
 //! Thread: cold.
 
-use super::read::BODIES_MAX;
+use super::read::{BODIES_MAX, SOFT_CONTACTS_BOUNDS};
 use super::read_joint::JOINTS_MAX;
 use super::read_part::{FACETS, ROWS, THREAD};
 use super::read_soft::{GROUPS_MAX, REGIONS_MAX};
@@ -143,6 +143,13 @@ static COLLISION: Keys = Keys {
              outline of every patch, `k-means` the deepest contact of every cluster",
         )
         .or("\"patches\""),
+        Key::new(
+            "soft_contacts",
+            Kind::Integer(SOFT_CONTACTS_BOUNDS.0, SOFT_CONTACTS_BOUNDS.1),
+            "48",
+            "Most contacts between a soft body and another body; more are reduced to representatives, between which the surface may sink in",
+        )
+        .or("128"),
     ],
     choices: &[],
 };

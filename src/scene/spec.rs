@@ -402,6 +402,8 @@ pub struct SceneSpec {
     pub collision_thread: bool,
     /// How the contacts of two bodies are reduced.
     pub reduction: Reduction,
+    /// Most contacts of a pair with a soft body.
+    pub soft_contacts: usize,
     /// Materials, in the order of the file.
     pub materials: Vec<Material>,
     /// Bodies, in the order of the file.

@@ -11,6 +11,9 @@ use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
 use std::sync::Arc;
 
+/// Most contacts of a pair with a soft body, where a scene does not say otherwise.
+pub const SOFT_CONTACTS: usize = 128;
+
 /// What a surface does in contact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
@@ -128,6 +131,8 @@ pub struct SimModel {
     pub collision_thread: bool,
     /// How the contacts of a pair of parts, or of a soft body, are reduced.
     pub reduction: Reduction,
+    /// Most contacts of a pair with a soft body. More are reduced, and nodes between representatives may sink in a little.
+    pub soft_contacts: usize,
     /// Bounds of the solve.
     pub solver: Settings,
 }
@@ -161,6 +166,7 @@ impl SimModel {
             travel_m: margin_m,
             collision_thread: false,
             reduction: Reduction::default(),
+            soft_contacts: SOFT_CONTACTS,
             solver: Settings::default(),
         }
     }

@@ -78,6 +78,7 @@ fn model() -> SimModel {
         travel_m: 1.5e-4,
         collision_thread: false,
         reduction: Reduction::default(),
+        soft_contacts: hapticd::sim::SOFT_CONTACTS,
         solver: Settings::default(),
     }
 }

@@ -54,6 +54,7 @@ pub(crate) fn scene(rate_hz: f64, bodies: Vec<BodyModel>, tools: Vec<ToolBody>, 
         travel_m: 0.02,
         collision_thread: false,
         reduction: Default::default(),
+        soft_contacts: hapticd::sim::SOFT_CONTACTS,
         solver: Settings::default(),
     }
 }

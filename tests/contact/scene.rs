@@ -147,6 +147,7 @@ impl Scene {
             travel_m: 6.0 / rate_hz,
             collision_thread: false,
             reduction: Default::default(),
+            soft_contacts: hapticd::sim::SOFT_CONTACTS,
             solver: Settings { iterations: 60, tolerance: 1e-12, relaxation: 1.3 },
         };
         let mut data = SimData::new(&model).expect("the test's shapes are sound");

@@ -1,6 +1,7 @@
 //! Bodies that come to rest on each other, and bodies that slide.
 
 use super::scene::{G, GEL, Scene, block, floor, plate, soft};
+use hapticd::collision::Reduction;
 use hapticd::math::{Pose, Rot, Vec3};
 use hapticd::sim::{BodyId, JointKind, JointModel, Motion, Steps};
 
@@ -145,4 +146,23 @@ fn soft_and_rigid_bodies_that_collide_keep_their_momentum() {
     println!("{touched} steps with contact, momentum changed by {lost:.1e}");
     assert!(touched > 20, "they collide: {touched}");
     assert!(lost < 1e-9, "{lost}");
+}
+
+#[test]
+fn a_body_rests_on_fewer_contacts_than_it_has_nodes() {
+    for (most, reduction) in [(32, Reduction::Pressure), (48, Reduction::Pressure), (32, Reduction::KMeans)] {
+        let start = Pose::translation(0.0, 0.0, 0.5 * SIDE + 0.001);
+        let mut scene = Scene::new(vec![floor(), cube(start, 4)], 0.5, 250.0);
+        (scene.model.soft_contacts, scene.model.reduction) = (most, reduction);
+        let mut scene = Scene::of(scene.model);
+        let report = scene.run(2.0);
+        let weight = mass() * G;
+        let mut worst = 0.0_f64;
+        for _ in 0..20 {
+            assert_eq!(scene.step().contacts, most, "{report:?}");
+            worst = worst.max((scene.force_on(1, 0) - Vec3::z() * weight).norm() / weight);
+        }
+        println!("{reduction:?} {most}: {worst:.1e} of the weight");
+        assert!(worst < 1e-6, "{reduction:?} {most}: {worst:e} of the weight");
+    }
 }

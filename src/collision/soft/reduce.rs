@@ -8,7 +8,9 @@
 //! Every contact adds its area to its nearest representative.
 //!
 //! **Memory.** Representatives of the last query are preferred where they are nearly as good, so that their keys and with them the
-//! warm start of the solver persist.
+//! warm start of the solver persist. All of them are kept while they cover the contacts and span the support nearly as well as a new choice.
+//! Contacts between representatives sink in a little under load. Without that rule the deepest of them are chosen in one step and, as
+//! they rise again, dropped in the next: a body at rest never comes to rest.
 
 use super::finder::Found;
 use super::kmeans::Clusters;
@@ -30,6 +32,11 @@ const NEARLY_EXTREME: f64 = 0.01;
 const NEARLY_DEEPEST: f64 = 1e-3;
 /// Share of the greatest squared distance at which a representative of the last query is still preferred.
 const NEARLY_FARTHEST: f64 = 0.25;
+/// How far, as a squared distance, representatives of the last query may leave contacts, in terms of a new choice, before they are replaced.
+const NEARLY_COVERING: f64 = 2.0;
+/// How much deeper than all of them a contact may be, in parts of the margin. Smaller than the depth to which contacts between
+/// representatives sink, the choice alternates.
+const SUNKEN: f64 = 0.25;
 /// Weight of normals and of gaps in distances, in sizes of the contact area: opposite normals are this many sizes apart, and so
 /// are contacts whose gaps differ by the margin.
 const BY_NORMAL: f64 = 1.0;
@@ -67,6 +74,7 @@ pub(super) struct Reducer {
     nearest: Vec<f64>,
     owner: Vec<u32>,
     chosen: Vec<u32>,
+    kept: Vec<u32>,
     clusters: Clusters,
 }
 
@@ -82,6 +90,7 @@ impl Reducer {
                 SoftReduction::KMeans { seed } => self.cluster(found, query, seed),
                 SoftReduction::Patches | SoftReduction::All => self.patches(found, query),
             }
+            self.keep(found, query);
             for number in 0..self.chosen.len() {
                 let mut contact = found[self.chosen[number] as usize].contact;
                 let own = found.iter().zip(&self.owner).filter(|(_, owner)| **owner == number as u32);
@@ -120,6 +129,55 @@ impl Reducer {
         self.nearest.resize(found.len(), f64::INFINITY);
         self.owner.clear();
         self.owner.resize(found.len(), 0);
+    }
+
+    /// Returns to the representatives of the last query where they serve nearly as well.
+    fn keep(&mut self, found: &[Found], query: &SoftQuery) {
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.clear();
+        kept.extend((0..found.len() as u32).filter(|index| self.was[*index as usize]));
+        let serves = kept.len() == self.chosen.len()
+            && self.farthest(found, query, &kept) <= NEARLY_COVERING * self.farthest(found, query, &self.chosen)
+            && deepest(found, &kept) <= deepest(found, &self.chosen) + SUNKEN * query.margin_m
+            && (query.reduction != SoftReduction::Patches || self.supports(found, query, &kept));
+        if serves {
+            self.chosen.clear();
+            self.nearest.fill(f64::INFINITY);
+            kept.iter().for_each(|index| self.choose(Some(*index as usize), query.most));
+        }
+        self.kept = kept;
+    }
+
+    /// Greatest squared distance of a contact from its nearest representative; that of open contacts counts less.
+    fn farthest(&self, found: &[Found], query: &SoftQuery, of: &[u32]) -> f64 {
+        let each = found.iter().zip(&self.spots).map(|(found, spot)| {
+            let open = openness(found, query);
+            let to = |index: &u32| spot.apart(&self.spots[*index as usize]);
+            of.iter().map(to).fold(f64::INFINITY, f64::min) * open * open
+        });
+        each.fold(0.0, f64::max)
+    }
+
+    /// True if the representatives `kept` reach nearly as far in every direction along each side as those chosen.
+    fn supports(&mut self, found: &[Found], query: &SoftQuery, kept: &[u32]) -> bool {
+        let (sides, normals, deepest) = self.divide(found);
+        (0..sides).all(|side| {
+            let (x, y) = tangents(&normals[side]);
+            let support = deepest[side] + SUPPORT * query.margin_m;
+            (0..DIRECTIONS).all(|k| {
+                let (sin, cos) = (std::f64::consts::TAU * k as f64 / DIRECTIONS as f64).sin_cos();
+                let direction = x * cos + y * sin;
+                let reach = |of: &[u32]| {
+                    let counts = |index: &&u32| {
+                        let index = **index as usize;
+                        usize::from(self.side[index]) == side && found[index].contact.gap <= support
+                    };
+                    let along = |index: &u32| direction.dot(&self.spots[*index as usize].position);
+                    of.iter().filter(counts).map(along).fold(f64::NEG_INFINITY, f64::max)
+                };
+                reach(kept) >= reach(&self.chosen) - NEARLY_EXTREME * self.extent(side, &direction)
+            })
+        })
     }
 
     fn patches(&mut self, found: &[Found], query: &SoftQuery) {
@@ -245,7 +303,7 @@ impl Reducer {
         while self.chosen.len() < query.most {
             let (mut best, mut kept) = ((0, 0.0), (0, 0.0));
             for (index, found) in found.iter().enumerate() {
-                let open = 1.0 - OPEN * (found.contact.gap / query.margin_m).clamp(0.0, 1.0);
+                let open = openness(found, query);
                 let score = self.nearest[index] * open * open;
                 if score > best.1 {
                     best = (index, score);
@@ -279,6 +337,16 @@ impl Reducer {
             }
         }
     }
+}
+
+/// Weight of a contact: less the wider its gap.
+fn openness(found: &Found, query: &SoftQuery) -> f64 {
+    1.0 - OPEN * (found.contact.gap / query.margin_m).clamp(0.0, 1.0)
+}
+
+/// Gap of the deepest of these contacts.
+fn deepest(found: &[Found], of: &[u32]) -> f64 {
+    of.iter().map(|index| found[*index as usize].contact.gap).fold(f64::INFINITY, f64::min)
 }
 
 /// Two unit vectors along a side, askew to the axes of the world, so that no side of a box is square to a direction.

@@ -172,15 +172,8 @@ impl Corotational {
     /// Changes the velocity by `A⁻¹ Hᵀp/h`, the answer of the step to the impulses `p`.
     pub(super) fn strike(&mut self, rows: &[SoftRow<'_>], impulses: &[f64]) {
         self.rows.collect(&self.model.fem, &self.pose, rows);
-        let mut change = self.rows.transposed(&self.model.fem, impulses).to_vec();
-        change.iter_mut().for_each(|x| *x /= self.step_s);
-        if self.body.solve(&mut change).is_err() || !change.iter().all(|x| x.is_finite()) {
-            return;
-        }
-        let velocity: Vec<f64> = self.body.velocity().iter().zip(&change).map(|(v, dv)| v + dv).collect();
-        let position = self.body.position().to_vec();
-        // Of the body's own size.
-        let _ = self.body.set_state(&position, &velocity);
+        // Fails only before the first step and for impulses that are not finite.
+        let _ = self.body.strike(self.rows.transposed(&self.model.fem, impulses));
     }
 
     /// A step that fails leaves the body where it was, at rest.

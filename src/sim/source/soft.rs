@@ -22,8 +22,6 @@ use crate::mechanism::{BlockId, Law};
 use crate::shared::ToolSample;
 use std::sync::Arc;
 
-/// Most contacts of a pair. More are reduced, and nodes that no contact stands for may sink in a little.
-const MOST: usize = 128;
 /// Seed of the first centres of k-means clusters.
 const CENTRES: u64 = 1;
 /// Most contacts of a linear socket with a tool: as many as a snapshot holds.
@@ -111,7 +109,7 @@ impl SoftContacts {
             Reduction::Pressure => SoftReduction::Patches,
             Reduction::KMeans => SoftReduction::KMeans { seed: CENTRES },
         };
-        SoftQuery { margin_m: around.model.margin_m, most: MOST, reduction, pair }
+        SoftQuery { margin_m: around.model.margin_m, most: around.model.soft_contacts, reduction, pair }
     }
 
     fn with_tool(&mut self, index: usize, hand: HandId, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
