@@ -3,8 +3,8 @@
 //! Thread: its own (`osc`), beside control.
 //!
 //! The control loop may be busy with other packets, a scene or a slow disk. This thread does three things alone: receive, raise the
-//! alarm of a halt, and put the datagram into a bounded queue. What finds the queue full is dropped and counted, except that a halt
-//! has been carried out by then.
+//! alarm of a halt, and put the datagram into a bounded queue, where what was sent stays in order: an acknowledgement sent before a halt
+//! must not be done after it. What finds the queue full is dropped and counted; a halt then has a queue of its own, for its answer.
 
 use crate::control::alarm::Alarm;
 use crate::control::osc;
@@ -13,13 +13,14 @@ use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 /// Datagrams that may wait for the control loop.
 const QUEUE: usize = 1024;
 /// Bytes that may wait for the control loop: 64 of the longest datagrams.
 const QUEUE_BYTES: usize = 4 << 20;
-/// Datagrams with a halt that may wait for their answer.
+/// Datagrams with a halt that may wait for their answer where the queue is full.
 const HALTS: usize = 256;
 /// Longest datagram there is.
 const LONGEST: usize = 65_536;
@@ -76,7 +77,7 @@ impl Listener {
         Ok(Self { halts, others, shared })
     }
 
-    /// Waits for the next datagram, halts first.
+    /// Waits for the next datagram; halts that found the queue full come first.
     pub(super) async fn next(&mut self) -> Datagram {
         let datagram = tokio::select! {
             biased;
@@ -88,7 +89,7 @@ impl Listener {
         self.taken(datagram)
     }
 
-    /// The next datagram if there is one, halts first.
+    /// The next datagram if there is one, likewise.
     pub(super) fn try_next(&mut self) -> Option<Datagram> {
         let datagram = self.halts.try_recv().or_else(|_| self.others.try_recv()).ok()?;
         Some(self.taken(datagram))
@@ -137,9 +138,15 @@ impl Ear {
         }
         // Counted first: the control loop may take the datagram out before this returns.
         let waiting = self.shared.waiting.fetch_add(bytes.len(), Ordering::Relaxed);
-        let queue = if is_halt { &self.halts } else { &self.others };
         let room = is_halt || waiting + bytes.len() <= QUEUE_BYTES;
-        if !room || queue.try_send(Datagram { bytes: bytes.to_vec(), from }).is_err() {
+        let datagram = Datagram { bytes: bytes.to_vec(), from };
+        let left = match if room { self.others.try_send(datagram) } else { Err(TrySendError::Full(datagram)) } {
+            Ok(()) => true,
+            // A halt is answered even so: what was asked before it has been overtaken by then.
+            Err(TrySendError::Full(datagram)) if is_halt => self.halts.try_send(datagram).is_ok(),
+            Err(_) => false,
+        };
+        if !left {
             self.shared.waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);
         }

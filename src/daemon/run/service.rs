@@ -263,7 +263,7 @@ impl Service {
         self.notifier.feed(now, &self.plant.heartbeat());
     }
 
-    /// A datagram and what came after it, halts first, for the time of a slice.
+    /// A datagram and what came after it, for the time of a slice.
     fn receive(&mut self, first: Datagram) {
         let (now, wall) = (SystemClock.now(), Ntp::of(SystemTime::now()));
         let (slice, mut next) = (Slice::begin(now), Some(first));
