@@ -7,6 +7,7 @@
 mod tools;
 
 use hapticd::daemon::run::CONFIG_PATH;
+use hapticd::device::guardian::INSIST_NS;
 use hapticd::files::config::Config;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -132,6 +133,18 @@ fn installed_unit(name: &str) -> PathBuf {
     assert_ne!(unit, there, "the unit starts the installed program");
     fs::write(&path, there).expect("written");
     path
+}
+
+#[test]
+fn the_unit_leaves_the_guardians_time_to_silence_the_device() {
+    let unit = unit();
+    // TERM and ABRT to all, which the guardians block; with `mixed` they would get KILL at once when the daemon has gone.
+    assert_eq!(single(&unit, "KillMode"), "control-group");
+    assert!(!unit.contains_key("FinalKillSignal") && !unit.contains_key("RestartKillSignal"));
+    for key in ["TimeoutStopSec", "TimeoutAbortSec"] {
+        let seconds: u64 = single(&unit, key).trim_end_matches('s').parse().expect("whole seconds");
+        assert!(seconds * 1_000_000_000 >= 10 * INSIST_NS, "{key}");
+    }
 }
 
 #[test]

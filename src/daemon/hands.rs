@@ -72,7 +72,8 @@ fn complaint(news: &LinkNews) -> Option<String> {
     match news {
         LinkNews::Lost => Some("the device is gone".into()),
         LinkNews::Silenced => Some("the guardian put the device to zero force, for the program stood still".into()),
-        LinkNews::Unguarded => Some("the device's guardian is gone".into()),
+        LinkNews::Asleep => Some("a guardian of the device stood still, so force was ended".into()),
+        LinkNews::Unguarded => Some("a guardian of the device is gone".into()),
         LinkNews::NotOpened(why) => Some(why.clone()),
         LinkNews::Driver(kind) => Some(format!("the device: {}", kind.text())),
         LinkNews::Opened(_) => None,
@@ -273,7 +274,8 @@ fn hint(news: &LinkNews) -> Option<String> {
         LinkNews::Opened(hindrance) if !hindrance.is_empty() => Some(format!("port     {hindrance}")),
         LinkNews::Lost => Some("port     the device is gone; waiting for it".into()),
         LinkNews::NotOpened(why) => Some(format!("port     {why}")),
-        LinkNews::Unguarded => Some("port     the device's guardian is gone; both are started again".into()),
+        LinkNews::Unguarded => Some("port     a guardian of the device is gone; all are started again".into()),
+        LinkNews::Asleep => Some("port     a guardian of the device stood still, so force was ended".into()),
         LinkNews::Silenced => Some("port     the guardian put the device to zero force".into()),
         LinkNews::Driver(
             kind @ (DriverEventKind::StartFailed | DriverEventKind::ForeignFirmware | DriverEventKind::TooSlow),

@@ -163,8 +163,11 @@ impl Limiter {
             let mut felt = force.without(carried);
             if bound_energy(&mut felt, budget, limits, period_s) {
                 faults.set(Faults::PASSIVITY_LIMITED);
+                // Taking away what opposed the weight can leave more than before. Less of what is felt gives the hand no more energy;
+                // less of what carries the weight would be a force on the hand that nobody has bounded.
+                fit(&mut felt.force, &carried.force, limits.force.linear);
+                fit(&mut felt.torque, &carried.torque, limits.force.angular);
                 force = felt.with(carried);
-                // Taking away what opposed the weight can leave more than before; the limit of magnitude has the last word.
                 clamp(&mut force.force, limits.force.linear);
                 clamp(&mut force.torque, limits.force.angular);
             }
@@ -207,6 +210,14 @@ fn clamp(force: &mut Vec3, limit: f64) -> bool {
     // One part in 10¹² below, so that rounding cannot leave the result above the limit.
     *force *= limit * (1.0 - 1e-12) / size;
     true
+}
+
+/// Makes a part smaller until it is within `limit` together with what is `carried`.
+fn fit(felt: &mut Vec3, carried: &Vec3, limit: f64) {
+    if (*felt + carried).norm() > limit {
+        let whole = *felt;
+        *felt = whole * (1.0 - least(|c| (whole * (1.0 - c) + carried).norm() <= limit));
+    }
 }
 
 fn scale(force: &mut HandForce, factor: f64) {

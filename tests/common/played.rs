@@ -50,6 +50,9 @@ struct Shown {
     stop: AtomicBool,
     /// The hand presses, or holds the handle in the middle.
     press: AtomicBool,
+    /// The hand homes the device instead, and has come back to where that begins.
+    homing: AtomicBool,
+    rests: AtomicBool,
     /// Force at the handle, mN.
     force_mn: AtomicU64,
     /// When a message last ended the force, ns; zero: never.
@@ -156,6 +159,17 @@ impl Played {
         self.shown.press.store(press, Ordering::Relaxed);
     }
 
+    /// Lets the hand do what homes the device, or go on as told otherwise.
+    pub(crate) fn home(&self, homing: bool) {
+        self.shown.rests.store(false, Ordering::Relaxed);
+        self.shown.homing.store(homing, Ordering::Relaxed);
+    }
+
+    /// True when a device that is homed at rest is there.
+    pub(crate) fn rests(&self) -> bool {
+        self.shown.rests.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn force_n(&self) -> f64 {
         self.shown.force_mn.load(Ordering::Acquire) as f64 * 1e-3
     }
@@ -187,13 +201,25 @@ fn play(word: &'static str, mut end: End, shown: &Shown) {
     let _rights = realtime::acquire(&rights);
     let mut device = catalogue::emulated(word).expect("a device");
     let mut buffer = [0; MESSAGE_MAX];
+    let rest = device.position();
     let mut hand = Vec3::zeros();
     let mut before = now();
+    // Where a Falcon is pulled to and pushed, in turns; any other device is homed at rest.
+    let (mut sway, sways) = ([Vec3::new(0.03, 0.0, 0.0), Vec3::new(-0.035, 0.0, 0.0)], word == "falcon");
     while !shown.stop.load(Ordering::Relaxed) {
         let length = end.read(&mut buffer);
         let at = now();
         let pressing = shown.press.load(Ordering::Relaxed);
-        let target = if pressing { towards_wall(word) * (WAY_M + PRESS_M) } else { Vec3::zeros() };
+        let target = match shown.homing.load(Ordering::Relaxed) {
+            true if sways => sway[0],
+            true => rest,
+            false if pressing => towards_wall(word) * (WAY_M + PRESS_M),
+            false => Vec3::zeros(),
+        };
+        if (target - hand).norm() < 1e-4 {
+            sway.swap(0, 1);
+            shown.rests.store(sways || target == rest, Ordering::Relaxed);
+        }
         let (way, step) = (target - hand, 0.1 * at.since(before) as f64 * 1e-9);
         hand += way * (step / way.norm().max(step).max(1e-12));
         before = at;

@@ -11,8 +11,8 @@ use std::time::Duration;
 pub(crate) const ROLE: &str = "HAPTICD_TEST_DAEMON";
 /// What device that is.
 const WORD: &str = "HAPTICD_TEST_WORD";
-/// The devices of the trials: one on a line, and one behind a service.
-pub(crate) const WORDS: [&str; 2] = ["hapkit", "inverse3"];
+/// The devices of the trials: two that know where they are, on a line and behind a service, and two that a hand has to home.
+pub(crate) const WORDS: [&str; 4] = ["hapkit", "inverse3", "haply", "falcon"];
 
 /// Starts the daemon for the device there. Its output is what it has to tell.
 pub(crate) fn start(word: &str, path: &Path) -> Child {

@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "a test reports by panicking")]
 
 mod daemon;
+mod matrix;
 #[path = "../common/played.rs"]
 mod played;
 #[path = "../common/station.rs"]

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Tries of each kind, for the device on a line and the one behind a service.
 const TRIES: [usize; 2] = [10, 5];
 /// Sets another number, for both.
-const TRIES_VARIABLE: &str = "HAPTICD_GUARDIAN_TRIES";
+pub(crate) const TRIES_VARIABLE: &str = "HAPTICD_GUARDIAN_TRIES";
 /// Longest wait for anything: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// So many messages after a daemon has come to a stand are the guardian's: the daemon had at most one or two under way.
@@ -40,15 +40,15 @@ fn the_daemon_of_the_other_tests() {
 }
 
 /// A daemon in a process of its own, and what it tells. Dropping it kills it.
-struct Daemon {
-    child: Child,
-    lines: Receiver<String>,
+pub(crate) struct Daemon {
+    pub(crate) child: Child,
+    pub(crate) lines: Receiver<String>,
     /// What it told last.
-    told: String,
+    pub(crate) told: String,
 }
 
 impl Daemon {
-    fn start(word: &str, device: &Played) -> Self {
+    pub(crate) fn start(word: &str, device: &Played) -> Self {
         let mut child = daemon::start(word, &device.path);
         let out = std::io::BufReader::new(child.stdout.take().expect("its output"));
         let (sender, lines) = channel();
@@ -57,7 +57,7 @@ impl Daemon {
     }
 
     /// Takes in what it has told meanwhile.
-    fn listen(&mut self) {
+    pub(crate) fn listen(&mut self) {
         while let Ok(line) = self.lines.try_recv() {
             self.told = line;
         }
@@ -88,7 +88,7 @@ impl Drop for Daemon {
 
 /// Waits until the hand is pushed; at different moments of the daemon's millisecond each time. The hand presses while the daemon
 /// gives force and holds still while it does not: a ramp begins only where nothing is touched.
-fn pushed(device: &Played, daemon: &mut Daemon, index: usize) {
+pub(crate) fn pushed(device: &Played, daemon: &mut Daemon, index: usize) {
     let mut since = now();
     until("pushed", || {
         daemon.listen();
@@ -100,7 +100,7 @@ fn pushed(device: &Played, daemon: &mut Daemon, index: usize) {
     });
 }
 
-fn until(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let began = Instant::now();
     while !done() {
         assert!(began.elapsed() < PATIENCE, "never {what}");

@@ -172,7 +172,8 @@ fn log(news: &LinkNews) {
         LinkNews::NotOpened(why) => tracing::warn!("device: {why}"),
         LinkNews::Lost => tracing::warn!("device: it is gone; it is looked for again"),
         LinkNews::Silenced => tracing::warn!("device: the guardian put it to zero force, for the daemon stood still"),
-        LinkNews::Unguarded => tracing::error!("device: its guardian is gone; it is opened again with another"),
+        LinkNews::Asleep => tracing::error!("device: a guardian stands still, so there is no force"),
+        LinkNews::Unguarded => tracing::error!("device: a guardian is gone; the device is opened again with others"),
         LinkNews::Driver(kind) => match kind {
             DriverEventKind::Started | DriverEventKind::Homed | DriverEventKind::Back => {
                 tracing::info!("device: {}", kind.text());

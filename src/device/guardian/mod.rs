@@ -2,10 +2,11 @@
 //!
 //! Thread: see the parts.
 //!
-//! Some firmwares hold the last force until there is another. So before force can flow the daemon starts a second process
-//! ([`process`]), which has a descriptor of the same line, the bytes that mean zero force, and a page of shared memory
-//! ([`crate::shared::Pulse`]). The device's I/O thread counts up a number in that page ([`Lifeline`]); the guardian looks
+//! Some firmwares hold the last force until there is another. So before force can flow the daemon starts [`GUARDIANS`] more processes
+//! ([`process`]), each with a descriptor of the same line, the bytes that mean zero force, and a page of shared memory
+//! ([`crate::shared::Pulse`]). The device's I/O thread counts up a number in that page ([`Lifeline`]); a guardian looks
 //! at it every [`LOOK_NS`] and learns of the daemon's death from the kernel at once. What it concludes is in [`Watch`].
+//! The daemon watches the guardians the same way: force ends when one dies or stands still.
 //!
 //! A daemon that was stopped and goes on finds that it has been silenced: it must latch a fault before the guardian goes back
 //! to watching. Until then zero force is sent between whatever it sends.
@@ -13,7 +14,7 @@
 mod lifeline;
 pub mod process;
 
-pub use lifeline::{Alarm, GuardianFault, Lifeline};
+pub use lifeline::{Alarm, GUARDIANS, GuardianFault, Lifeline};
 
 use crate::shared::MonoNs;
 use rustix::fd::BorrowedFd;

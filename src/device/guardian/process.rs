@@ -2,8 +2,9 @@
 //!
 //! Thread: the guardian's only one, in a process of its own.
 //!
-//! Its input is the device's line, its output the page it shares with the daemon. It has a session of its own and ignores
-//! whatever asks a program to end: a signal to the daemon's group must not take it along. It ends by itself.
+//! Its input is the device's line, its output the page it shares with the daemon. It has a session of its own and blocks every signal
+//! that can be blocked, all but KILL and STOP: one that is sent to all of the daemon's control group, as the ABRT of a systemd
+//! watchdog, must not end the guardian before the device is silent. It ends by itself.
 
 use super::{Act, LOOK_NS, Sight, Watch};
 use crate::device::wire::MESSAGE_MAX;
@@ -12,21 +13,7 @@ use crate::shared::{Clock as _, MonoNs, PULSE_MESSAGE_MAX, Pulse};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::process::{Pid, PidfdFlags, getppid, pidfd_open};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-/// Signals that ask a program to end or to stop.
-const ASKING: [i32; 9] = [
-    libc::SIGINT,
-    libc::SIGTERM,
-    libc::SIGHUP,
-    libc::SIGQUIT,
-    libc::SIGPIPE,
-    libc::SIGTSTP,
-    libc::SIGTTOU,
-    libc::SIGUSR1,
-    libc::SIGUSR2,
-];
 /// Messages of the device that are thrown away at most before zero force is sent.
 const DRAINED: usize = 16;
 /// Zero force is sent so often at each look: the first may end a message that the daemon had begun.
@@ -53,10 +40,7 @@ pub enum ProcessFault {
 pub fn run(daemon: u32, priority: u8, endpoint: Option<u8>, framed: bool) -> Result<(), ProcessFault> {
     let pulse = Pulse::adopt(std::io::stdout().as_fd().try_clone_to_owned()?).map_err(|_| ProcessFault::ByHand)?;
     let line = Line { fd: std::io::stdin().as_fd().try_clone_to_owned()?, endpoint, framed };
-    for signal in ASKING {
-        // Caught and forgotten.
-        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
-    }
+    realtime::block_signals()?;
     // It fails for the leader of a group, who needs none.
     let _ = rustix::process::setsid();
     let life = Life::of(daemon);

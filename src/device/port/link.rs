@@ -115,9 +115,11 @@ pub enum LinkNews {
     NotOpened(String),
     /// The device is gone.
     Lost,
-    /// The guardian has sent zero force, for this program stood still.
+    /// A guardian has sent zero force, for this program stood still.
     Silenced,
-    /// The guardian is gone; the port is opened again with another.
+    /// A guardian stands still; there is no force until it looks again.
+    Asleep,
+    /// A guardian is gone; the port is opened again with others.
     Unguarded,
 }
 
@@ -173,6 +175,7 @@ impl Link {
             sequence: 0,
             complaint: None,
             silenced: false,
+            unlatched: false,
         };
         let thread = std::thread::Builder::new().name("device".into()).spawn(move || {
             let _rights = realtime::acquire(&rights);
@@ -321,8 +324,10 @@ struct Worker {
     sequence: u64,
     /// The last reason why no port could be opened.
     complaint: Option<String>,
-    /// The guardian has stepped in and the tick has not latched that yet.
+    /// A guardian has stepped in or does not watch: no force.
     silenced: bool,
+    /// The tick has not latched that yet.
+    unlatched: bool,
 }
 
 impl Worker {
@@ -422,20 +427,27 @@ impl Worker {
         }
     }
 
-    /// Shows the guardian that this thread lives, and hears what it has done; false when it is no more.
+    /// Shows the guardians that this thread lives, and checks what they have done and whether they live; false when one is no more.
     fn watched(&mut self, session: &mut Session, now: MonoNs) -> bool {
         let armed = session.is_armed();
         let Some(lifeline) = session.port.guard() else { return true };
         let alarm = lifeline.tend(armed, now);
-        if alarm == Some(Alarm::Silenced) {
+        if !self.silenced
+            && let Some(Alarm::Silenced | Alarm::Asleep) = alarm
+        {
+            self.tell(if alarm == Some(Alarm::Asleep) { LinkNews::Asleep } else { LinkNews::Silenced });
+        }
+        // An alarm is latched also where it is over before the tick has seen it.
+        self.unlatched |= alarm.is_some();
+        if self.unlatched {
             // Nobody needs to latch anything where nobody gives force.
-            if self.front.as_ref().is_none_or(|front| front.is_let_go() || front.alarm()) {
+            let latched = self.front.as_ref().is_none_or(|front| front.is_let_go() || front.alarm());
+            self.unlatched = !latched;
+            if latched && alarm == Some(Alarm::Silenced) {
                 lifeline.heed();
-            } else if !self.silenced {
-                self.tell(LinkNews::Silenced);
             }
         }
-        self.silenced = alarm == Some(Alarm::Silenced);
+        self.silenced = alarm.is_some() || self.unlatched;
         if let (false, Some(front)) = (self.silenced, &self.front) {
             front.calm();
         }
