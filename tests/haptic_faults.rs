@@ -247,6 +247,23 @@ fn overruns_are_told_one_by_one_and_many_in_a_row_latch_a_fault() {
 }
 
 #[test]
+fn one_gap_of_more_than_100_ms_latches_and_sends_no_force() {
+    // The first tick after a stall begins late; one whose predecessor was stalled finds slots skipped.
+    for (late_ns, skipped) in [(101_000_000, 0), (5_000_000_000, 0), (0, 101), (0, 5000)] {
+        let mut rig = Rig::pressing(|_| ());
+        (rig.late_ns, rig.skipped) = (late_ns, skipped);
+        let record = rig.tick();
+        assert_eq!((record.state, record.cause), (State::Fault, Some(Trip::Deadline)), "{late_ns} {skipped}");
+        assert_eq!(record.force.force, Vec3::zeros());
+        (rig.late_ns, rig.skipped) = (0, 0);
+        assert!(rig.run(500).iter().all(|record| record.state == State::Fault && record.force.force == Vec3::zeros()));
+    }
+    let mut rig = Rig::pressing(|_| ());
+    (rig.late_ns, rig.skipped) = (99_000_000, 99);
+    assert_eq!(rig.tick().state, State::Enabled, "one of 99 ms does not");
+}
+
+#[test]
 fn a_tick_exactly_one_period_late_is_no_overrun() {
     let mut rig = Rig::pressing(|_| ());
     rig.late_ns = PERIOD_NS;

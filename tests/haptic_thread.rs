@@ -94,7 +94,7 @@ fn setup(change: impl FnOnce(&mut HapticSetup), mischief: impl FnOnce(&mut Hand)
     let model = {
         let mut model = model(&spec);
         // A shared machine without rights may be late as often as it likes.
-        model.policy.overruns_trip = u32::MAX;
+        (model.policy.overruns_trip, model.policy.gap_s) = (u32::MAX, f64::INFINITY);
         model
     };
     let seen = Arc::<Seen>::default();
@@ -208,6 +208,34 @@ fn a_stop_ramps_the_force_down_and_silences_the_device() {
     // The ramp takes a tenth of the one that let the force in.
     let ramping = records.iter().filter(|r| r.state == State::Disabled && r.gain > 0.0).count() as f64;
     assert!((ramping - 100.0 * full_ramp).abs() <= 2.0, "{ramping} ticks");
+    enough.store(true, Ordering::SeqCst);
+    simulation.join().expect("it does not panic");
+}
+
+#[test]
+fn a_control_thread_that_stands_still_ends_the_force() {
+    let (setup, mut ends) = setup(|_| (), |_| ());
+    let silent_s = setup.model.policy.control_silent_s;
+    let thread = HapticThread::spawn(setup).expect("nothing was asked for");
+    let (snapshots, enough) = (ends.snapshots, Arc::new(AtomicBool::new(false)));
+    let until = Arc::clone(&enough);
+    let simulation = std::thread::spawn(move || publish(snapshots, &until));
+    let (pulse, seen) = (thread.control_pulse(), Arc::clone(&ends.seen));
+    ends.desk.enable();
+    wait_for("full force", || {
+        pulse.beat();
+        seen.force_n() > 0.95 * STIFFNESS * DEPTH
+    });
+    let silent_from = thread.heartbeat().count();
+    wait_for("zero force", || seen.force_n() == 0.0);
+    assert_eq!(seen.silenced.load(Ordering::SeqCst), 0, "the haptic thread lives");
+    thread.stop().expect("it did not panic");
+    let records: Vec<TickRecord> = ends.records.drain().collect();
+    let latched = records.iter().find(|record| record.state == State::Fault).expect("a fault");
+    assert_eq!((latched.cause, latched.force.force.norm()), (Some(Trip::ControlSilent), 0.0));
+    // Counted in ticks, so that the load of the machine is no matter; between two looks at the count some ticks go by.
+    let ticks = (latched.index - silent_from) as f64;
+    assert!(ticks <= silent_s * 1000.0 + 2.0, "{ticks} ticks");
     enough.store(true, Ordering::SeqCst);
     simulation.join().expect("it does not panic");
 }

@@ -143,6 +143,9 @@ struct Judge {
     blind: u64,
     at_limit: u64,
     starved: u64,
+    overdrawn: u64,
+    /// Ticks with a handle that accelerated too much, less those without.
+    erratic: u64,
     /// How often force flowed, and each trip happened.
     forced: u64,
     trips: [u64; Trip::ALL.len()],
@@ -171,6 +174,8 @@ impl Judge {
             blind: 0,
             at_limit: 0,
             starved: 0,
+            overdrawn: 0,
+            erratic: 0,
             forced: 0,
             trips: [0; Trip::ALL.len()],
         }
@@ -332,6 +337,7 @@ impl Judge {
             (&mut self.blind, enabled && no_mechanism, DOWN_S, Trip::SimulationDown),
             (&mut self.at_limit, sent > 0.99 * limits.force.linear, FORCE_HELD_S, Trip::ForceLimit),
             (&mut self.starved, starved, PASSIVITY_HELD_S, Trip::Passivity),
+            (&mut self.overdrawn, enabled && record.account.reserve_j < -1e-6, 0.02, Trip::Overdrawn),
         ];
         for (ticks, holds, most_s, trip) in conditions {
             let held = *ticks;
@@ -346,6 +352,11 @@ impl Judge {
             let cut = matches!(trip, Trip::ForceLimit | Trip::Passivity) && record.cause == Some(trip) && held == due;
             trips.extend((seen && (*ticks > due || cut)).then_some(trip));
         }
+        let late = record.faults.contains(Faults::OVERRUN);
+        let erratic = enabled && record.faults.contains(Faults::ACCELERATION_EXCEEDED) && !late;
+        self.erratic = if erratic { self.erratic + 1 } else { self.erratic.saturating_sub(1) } * u64::from(seen);
+        trips.extend((seen && self.erratic > 40).then_some(Trip::Acceleration));
+        trips.extend((seen && enabled && record.account.reserve_j < -1e-3).then_some(Trip::Overdrawn));
         trips.extend(record.faults.contains(Faults::FORCE_INVALID).then_some(Trip::Solver));
         trips
     }
@@ -424,8 +435,16 @@ fn no_history_lets_force_out_unasked_or_loses_a_trip_or_an_order() {
     // The histories were worth judging.
     assert!(forced.get() > 10_000);
     for (trip, count) in Trip::ALL.into_iter().zip(trips.get()) {
-        // A solution that is no number, a spent energy reserve and a guardian that spoke up have tests of their own.
-        let apart = matches!(trip, Trip::Solver | Trip::Passivity | Trip::Silenced);
+        // A solution that is no number, energy, a handle that cannot be, and others that died have tests of their own.
+        let apart = matches!(
+            trip,
+            Trip::Solver
+                | Trip::Passivity
+                | Trip::Silenced
+                | Trip::Acceleration
+                | Trip::Overdrawn
+                | Trip::ControlSilent
+        );
         assert!(count > 0 || apart, "{trip:?} never happened");
     }
 }

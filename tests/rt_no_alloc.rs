@@ -310,7 +310,7 @@ fn run(ticks: u64, mischief: Mischief) -> Found {
     let spec = plate_device(RATE_HZ);
     let mut model = plate_model(&spec);
     // Without rights, on a shared machine: late ticks are told, not punished.
-    model.policy.overruns_trip = u32::MAX;
+    (model.policy.overruns_trip, model.policy.gap_s) = (u32::MAX, f64::INFINITY);
     let (lock, locked, end) = (Arc::default(), Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     let inner = SimulatedDevice::at(spec, operator(), 1, Pose::translation(0.0, 0.0, 0.005));
     let device = Watched { inner, reads: 0, mischief, lock: Arc::clone(&lock), locked: Arc::clone(&locked) };

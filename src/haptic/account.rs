@@ -2,7 +2,7 @@
 //!
 //! Thread: haptic (RT).
 
-use super::{HapticModel, HapticState};
+use super::{HapticModel, HapticState, Trip};
 use crate::device::{EnergyBudget, HandForce, HandSample, SafeForce};
 use crate::shared::{Faults, Tick};
 
@@ -14,7 +14,14 @@ pub(super) fn account(
     tick: &Tick<'_>,
 ) -> (Option<EnergyBudget>, Faults) {
     let mut faults = Faults::NONE;
-    state.ledger.observe(&sample.pose_device_handle, tick.period_s, &mut faults);
+    if state.gate.is_acknowledged() {
+        // The fault has told of it.
+        state.ledger.forgive();
+    }
+    state.ledger.observe(&sample.pose_device_handle, tick.period_s, tick.skipped, &mut faults);
+    if state.ledger.account().reserve_j < -model.policy.overdrawn_most_j && state.gate.state().allows_force() {
+        state.gate.trip(Trip::Overdrawn);
+    }
     let budget = state.ledger.budget(tick.period_s);
     (model.policy.passivity.then_some(budget), faults)
 }

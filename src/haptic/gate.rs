@@ -48,6 +48,12 @@ impl Gate {
         self.gain
     }
 
+    /// True in the tick that acknowledged a fault.
+    #[must_use]
+    pub fn is_acknowledged(&self) -> bool {
+        self.acknowledged
+    }
+
     /// Does what is asked. A fault cannot be acknowledged in the tick that it happened in: it must be seen first. Nor can
     /// forces begin in the tick of an acknowledge.
     ///

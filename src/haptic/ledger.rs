@@ -18,6 +18,9 @@
 //!   the change of force to come, the next one lies in a ball of radius `ρ = a_max T² + 5q` about the last, with
 //!   `(j + 1) a_max T²` for an interval `j` ticks ahead.
 //!
+//! A handle that has gone beyond the acceleration bound, for its file is wrong or an encoder noisy, gets a ball that is larger by as much
+//! for a while. Readings that come several periods apart count as so many equal displacements.
+//!
 //! With forces chosen inside the [`EnergyBudget`] made from this (time-domain passivity control, Hannaford and Ryu 2002,
 //! with the bound taken before the fact instead of a correction after it), the hand never gets out more than it put in,
 //! for true positions and for every motion the acceleration bound allows; and the balance booked never falls below zero.
@@ -36,6 +39,11 @@ const TRUSTED: f64 = 0.8;
 const ROUNDINGS: f64 = 5.0;
 /// Rounding errors in a displacement that was read.
 const ROUNDINGS_UNREAD: f64 = 2.0;
+/// What is left after a tick of how far a handle has gone beyond its acceleration bound: gone to a hundredth in 90 ticks. Slower would
+/// weaken the force for longer after a single knock, faster would forget the noise of a bad encoder between two of its peaks.
+const BEYOND_KEPT: f64 = 0.95;
+/// Less than this is none, m and rad.
+const BEYOND_LEAST: f64 = 1e-9;
 
 /// See the file's head.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +66,10 @@ pub struct Ledger {
     replaced: HandForce,
     last_pose: Option<Pose>,
     last_move: (Vec3, Vec3),
-    /// Intervals since `last_move` was measured.
+    /// Intervals by which `last_move` is older than the last reading.
     missed: usize,
+    /// How far the handle has lately gone beyond what its acceleration bound allows, m and rad.
+    beyond: PerPart,
     account: Account,
 }
 
@@ -108,6 +118,7 @@ impl Ledger {
             last_pose: None,
             last_move: (Vec3::zeros(), Vec3::zeros()),
             missed: 0,
+            beyond: PerPart { linear: 0.0, angular: 0.0 },
             account: Account::default(),
         }
     }
@@ -118,36 +129,60 @@ impl Ledger {
         &self.account
     }
 
-    /// Books the interval that ended with this reading.
-    pub fn observe(&mut self, pose_device_handle: &Pose, period_s: f64, faults: &mut Faults) {
+    /// Takes what the hand has got beyond what it put in for settled: a person has acknowledged the fault that told of it. The balance
+    /// keeps it.
+    pub fn forgive(&mut self) {
+        self.account.reserve_j = self.account.reserve_j.max(0.0);
+    }
+
+    /// Books the interval that ended with this reading, and that so many slots without a tick have made longer.
+    pub fn observe(&mut self, pose_device_handle: &Pose, period_s: f64, skipped: u64, faults: &mut Faults) {
         let (acting, owed_j) = self.take_acting();
         let Some(last) = self.last_pose.replace(*pose_device_handle) else {
             // Where the interval began was not read: neither its work nor the motion now is known but by bounds.
-            self.book_worst(&acting, owed_j, period_s);
+            self.book_worst(&acting, owed_j, period_s, skipped);
             return;
         };
         let linear = pose_device_handle.translation.vector - last.translation.vector;
         let angular = log_so3(&(pose_device_handle.rotation * last.rotation.inverse()));
-        let square = period_s * period_s;
-        let beyond = |change: Vec3, bound: f64, rounding: f64| change.norm() > bound * square + 4.0 * rounding + 1e-12;
-        faults.set_if(
-            Faults::ACCELERATION_EXCEEDED,
-            beyond(linear - self.last_move.0, self.acceleration.linear, self.rounding.linear)
-                | beyond(angular - self.last_move.1, self.acceleration.angular, self.rounding.angular),
-        );
+        self.compare(&linear, &angular, period_s, skipped, faults);
         let effective = self.effective(&acting);
         self.book(effective.force.dot(&linear) + effective.torque.dot(&angular) + owed_j);
-        self.credit_losses(pose_device_handle, &acting, &linear, &angular, period_s);
-        self.last_move = (linear, angular);
-        self.missed = 0;
+        let periods = (1 + skipped) as f64;
+        self.credit_losses(pose_device_handle, &acting, (&linear, &angular), periods * period_s);
+        self.last_move = (linear / periods, angular / periods);
+        // The mean of several periods is as old as their middle.
+        self.missed = usize::try_from(skipped.div_ceil(2)).unwrap_or(usize::MAX);
     }
 
-    /// What the device has certainly lost by itself.
-    fn credit_losses(&mut self, pose: &Pose, acting: &HandForce, linear: &Vec3, angular: &Vec3, period_s: f64) {
+    /// Compares a displacement with what the one before it and the acceleration bound allow. What goes beyond is remembered: the next
+    /// one may go as far.
+    fn compare(&mut self, linear: &Vec3, angular: &Vec3, period_s: f64, skipped: u64, faults: &mut Faults) {
+        // Over n periods the handle goes n times the last displacement, and for a steady acceleration 1 + 2 + … + n times `a T²`; n times
+        // more for each period by which the last displacement is older.
+        let periods = (1 + skipped) as f64;
+        let bound = period_s * period_s * periods * (0.5 * (periods + 1.0) + self.missed as f64);
+        let roundings = 2.0 + 2.0 * periods;
+        let beyond = |change: Vec3, limit: f64, rounding: f64| change.norm() - limit * bound - roundings * rounding;
+        let now = PerPart {
+            linear: beyond(linear - self.last_move.0 * periods, self.acceleration.linear, self.rounding.linear),
+            angular: beyond(angular - self.last_move.1 * periods, self.acceleration.angular, self.rounding.angular),
+        };
+        faults.set_if(Faults::ACCELERATION_EXCEEDED, (now.linear > 1e-12) | (now.angular > 1e-12));
+        let keep = |before: f64, now: f64| {
+            let kept = (BEYOND_KEPT * before).max(now);
+            if kept > BEYOND_LEAST { kept } else { 0.0 }
+        };
+        self.beyond.linear = keep(self.beyond.linear, now.linear);
+        self.beyond.angular = keep(self.beyond.angular, now.angular);
+    }
+
+    /// What the device has certainly lost by itself in the time since the last reading.
+    fn credit_losses(&mut self, pose: &Pose, acting: &HandForce, (linear, angular): (&Vec3, &Vec3), elapsed_s: f64) {
         let certain = |size: f64, rounding: f64| (size - 2.0 * rounding).max(0.0);
         let drag = self.damping.linear * certain(linear.norm(), self.rounding.linear).powi(2)
             + self.damping.angular * certain(angular.norm(), self.rounding.angular).powi(2);
-        let mut lost = drag / period_s;
+        let mut lost = drag / elapsed_s;
         // The way is at least the chord from the anchor; short chords drown in rounding, so wait for a longer one.
         let (from, largest) = self.anchor.get_or_insert((*pose, PerPart { linear: 0.0, angular: 0.0 }));
         largest.linear = largest.linear.max(acting.force.norm());
@@ -181,18 +216,23 @@ impl Ledger {
     }
 
     /// Books an interval whose end was not read: the worst it can have been.
-    pub fn observe_nothing(&mut self, period_s: f64) {
+    pub fn observe_nothing(&mut self, period_s: f64, skipped: u64) {
         let (acting, owed_j) = self.take_acting();
         self.last_pose = None;
         self.anchor = None;
-        self.book_worst(&acting, owed_j, period_s);
+        self.book_worst(&acting, owed_j, period_s, skipped);
     }
 
-    fn book_worst(&mut self, acting: &HandForce, owed_j: f64, period_s: f64) {
+    fn book_worst(&mut self, acting: &HandForce, owed_j: f64, period_s: f64, skipped: u64) {
         // No reading ends this interval, so only those of the last displacement can be wrong.
-        let ball = self.ball(0, period_s, 0.0, ROUNDINGS_UNREAD);
+        let mut ball = self.ball(0, period_s, 0.0, ROUNDINGS_UNREAD);
+        let periods = (1 + skipped) as f64;
+        (ball.linear, ball.angular) = (ball.linear * periods, ball.angular * periods);
+        let growth = 0.5 * periods * (periods + 1.0);
+        (ball.slack.linear, ball.slack.angular) = (ball.slack.linear * growth, ball.slack.angular * growth);
         self.book(ball.worst_case(acting).max(0.0) + owed_j);
-        self.missed = self.missed.saturating_add(1);
+        let missed = usize::try_from(skipped).unwrap_or(usize::MAX).saturating_add(1);
+        self.missed = self.missed.saturating_add(missed);
     }
 
     /// What the force chosen now may give in the interval it will act in.
@@ -227,7 +267,9 @@ impl Ledger {
     /// Displacements that interval `ahead` can bring.
     fn ball(&self, ahead: usize, period_s: f64, reserve_j: f64, roundings: f64) -> EnergyBudget {
         let intervals = self.missed.saturating_add(ahead + 1) as f64;
-        let slack = |bound: f64, rounding: f64| intervals * bound * period_s * period_s + roundings * rounding;
+        let slack = |bound: f64, beyond: f64, rounding: f64| {
+            intervals * (bound * period_s * period_s + beyond) + roundings * rounding
+        };
         let (linear, still) = settled(&self.last_move.0, self.rounding.linear);
         let (angular, quiet) = settled(&self.last_move.1, self.rounding.angular);
         EnergyBudget {
@@ -235,8 +277,8 @@ impl Ledger {
             linear,
             angular,
             slack: PerPart {
-                linear: slack(self.acceleration.linear, self.rounding.linear) + still,
-                angular: slack(self.acceleration.angular, self.rounding.angular) + quiet,
+                linear: slack(self.acceleration.linear, self.beyond.linear, self.rounding.linear) + still,
+                angular: slack(self.acceleration.angular, self.beyond.angular, self.rounding.angular) + quiet,
             },
             friction: self.friction,
         }

@@ -13,6 +13,10 @@ const AT_LIMIT: f64 = 0.99;
 const STARVED: f64 = 0.1;
 const STARVED_LEAST_N: f64 = 0.5;
 
+/// Energy that the hand got beyond what it put in and that counts as more than rounding, J: the figure the energy promise is stated
+/// with (docs/safety.md).
+const OVERDRAWN_J: f64 = 1e-6;
+
 /// Result of the stage.
 pub(super) struct Limited {
     /// Force for the device.
@@ -74,6 +78,9 @@ fn watch(
         starved: faults.contains(Faults::PASSIVITY_LIMITED)
             && asked_n > STARVED_LEAST_N
             && sent.force.norm() < STARVED * asked_n,
+        overdrawn: enabled && state.ledger.account().reserve_j < -OVERDRAWN_J,
+        // A tick that came late has seen a longer way for another reason.
+        erratic: enabled && faults.contains(Faults::ACCELERATION_EXCEEDED) && !faults.contains(Faults::OVERRUN),
     };
     let elapsed_s = (1 + tick.skipped) as f64 * tick.period_s;
     let Some(cause) = state.vigil.look(&sight, policy, elapsed_s) else { return safe };

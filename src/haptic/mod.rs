@@ -50,7 +50,7 @@ pub use parameters::{ParameterRange, SLEW_S};
 pub use record::{TickInput, TickRecord};
 pub use state::{HapticState, MOTION_BANDWIDTH_HZ};
 pub use surfaces::{Felt, Surfaces};
-pub use thread::{HaltSwitch, HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};
+pub use thread::{ControlPulse, HaltSwitch, HapticError, HapticFigures, HapticSetup, HapticThread, Heartbeat};
 pub use tick::tick;
 pub use touch::{MAX_TOUCHES, Touch, Touches};
 pub use trip::Trip;

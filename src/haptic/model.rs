@@ -47,6 +47,17 @@ pub struct Policy {
     pub force_held_s: f64,
     /// Time for which the energy bound may hold back nine tenths of a force that could be felt; then a latched fault.
     pub passivity_held_s: f64,
+    /// Time for which the energy account may be below −1 µJ; then a latched fault.
+    pub overdrawn_held_s: f64,
+    /// Energy that the hand may have got beyond what it put in, J: more is a latched fault at once.
+    pub overdrawn_most_j: f64,
+    /// Time by which ticks with an acceleration beyond the device's limit may outweigh those without; then a latched fault.
+    pub erratic_held_s: f64,
+    /// A gap between two ticks that is a latched fault by itself, s.
+    pub gap_s: f64,
+    /// Time for which the control thread may stand still in ENABLED, s; then a latched fault. 500 ms is less than the watchdog of systemd
+    /// allows and more than a busy PC takes to schedule a thread.
+    pub control_silent_s: f64,
     /// A handle faster than this many times the speed limit of device and scene, for [`Policy::speed_held_s`], is a latched
     /// fault.
     pub speed_trip: f64,
@@ -76,6 +87,11 @@ impl Default for Policy {
             overruns_trip: 10,
             force_held_s: 10.0,
             passivity_held_s: 1.0,
+            overdrawn_held_s: 0.02,
+            overdrawn_most_j: 1e-3,
+            erratic_held_s: 0.04,
+            gap_s: 0.1,
+            control_silent_s: 0.5,
             speed_trip: 1.5,
             speed_held_s: 0.05,
             simulation_down_s: 2.0,

@@ -29,7 +29,10 @@ pub(super) fn read(
     let overrun = tick.skipped > 0 || tick.lateness_ns() as f64 > tick.period_s * NS_PER_S as f64;
     faults.set_if(Faults::OVERRUN, overrun);
     state.overruns = if overrun { state.overruns + 1 } else { 0 };
-    if state.overruns >= model.policy.overruns_trip {
+    // A tick after a stall begins late; the one after that counts the slots that have passed.
+    let skipped_s = tick.skipped as f64 * tick.period_s;
+    let gap_s = skipped_s.max(tick.lateness_ns() as f64 / NS_PER_S as f64);
+    if state.overruns >= model.policy.overruns_trip || gap_s > model.policy.gap_s {
         state.gate.trip(Trip::Deadline);
     }
     let sample = believe(model, state, sample, tick, &mut faults);

@@ -113,6 +113,8 @@ struct Signals {
     heartbeat: AtomicU64,
     /// Times the halt switch was thrown.
     halts: AtomicU64,
+    /// Rounds of the control thread; zero while nobody has shown any.
+    rounds: AtomicU64,
 }
 
 /// The switch that ends all force: FAULT at the next tick, whatever else waits to be done. Any thread may hold one.
@@ -124,6 +126,18 @@ impl HaltSwitch {
     /// there is nothing left to halt.
     pub fn throw(&self) {
         self.0.halts.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Shows the haptic thread that the control thread lives: whoever has shown one round must go on, or force ends by
+/// [`Trip::ControlSilent`]. Without a control thread nobody would hear a halt.
+#[derive(Clone, Debug)]
+pub struct ControlPulse(Arc<Signals>);
+
+impl ControlPulse {
+    /// One more round.
+    pub fn beat(&self) {
+        self.0.rounds.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -201,6 +215,12 @@ impl HapticThread {
     #[must_use]
     pub fn heartbeat(&self) -> Heartbeat {
         Heartbeat(Arc::clone(&self.signals))
+    }
+
+    /// Where the control thread shows that it lives.
+    #[must_use]
+    pub fn control_pulse(&self) -> ControlPulse {
+        ControlPulse(Arc::clone(&self.signals))
     }
 
     /// The switch that ends all force.
@@ -292,6 +312,8 @@ struct Loop {
     stop_at: Option<MonoNs>,
     /// Throws of the halt switch that have been seen.
     halts: u64,
+    /// Rounds of the control thread that have been seen, and ticks since the last.
+    rounds: (u64, u64),
 }
 
 impl Loop {
@@ -319,6 +341,7 @@ impl Loop {
             published,
             stop_at: None,
             halts: 0,
+            rounds: (0, 0),
         }
     }
 
@@ -341,6 +364,7 @@ impl Loop {
             self.halts = halts;
             self.state.trip(Trip::Halt);
         }
+        self.heed_control(now.period_s);
         if self.signals.stop.load(Ordering::Relaxed) {
             self.wind_down(now);
         }
@@ -367,6 +391,18 @@ impl Loop {
         // 4 on, unless stopped and without force
         let out = self.stop_at.is_some_and(|at| self.state.gate().gain() == 0.0 || now.began >= at);
         if out { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Trips when the control thread stands still while force may flow. Ticks are counted, not time: a stall of the whole program is not
+    /// the control thread's.
+    fn heed_control(&mut self, period_s: f64) {
+        let rounds = self.signals.rounds.load(Ordering::Relaxed);
+        let still = if rounds == self.rounds.0 { self.rounds.1 + 1 } else { 0 };
+        self.rounds = (rounds, still);
+        let silent = rounds > 0 && still as f64 * period_s > self.model.policy.control_silent_s;
+        if silent && self.state.gate().state().allows_force() {
+            self.state.trip(Trip::ControlSilent);
+        }
     }
 
     /// Lets the force ramp down and takes no more orders.

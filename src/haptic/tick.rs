@@ -83,7 +83,7 @@ fn silent(
     }
     obey(model, state, Guard { homed: false, cause_persists: true }, tick);
     state.vigil.interrupt();
-    state.ledger.observe_nothing(tick.period_s);
+    state.ledger.observe_nothing(tick.period_s, tick.skipped);
     let safe = state.limiter.zero();
     commit(state, &safe, &HandForce::zero());
     report::nothing_found(state, lost);

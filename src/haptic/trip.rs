@@ -23,13 +23,19 @@ pub enum Trip {
     Solver,
     /// The simulation published nothing for too long.
     SimulationDown,
-    /// The guardian sent zero force because this process stood still, or nobody guards the device any more.
+    /// A guardian sent zero force because this process stood still, or a guardian does not watch any more.
     Silenced,
+    /// The handle kept accelerating more than its device file allows.
+    Acceleration,
+    /// The hand has got more energy than it put in.
+    Overdrawn,
+    /// The control thread stands still: nobody would hear a halt.
+    ControlSilent,
 }
 
 impl Trip {
     /// Every cause, in the order of their codes.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Deadline,
         Self::ForceLimit,
         Self::Passivity,
@@ -39,6 +45,9 @@ impl Trip {
         Self::Solver,
         Self::SimulationDown,
         Self::Silenced,
+        Self::Acceleration,
+        Self::Overdrawn,
+        Self::ControlSilent,
     ];
 
     /// Short code, for displays and log files.
@@ -55,6 +64,9 @@ impl Trip {
             Self::SimulationDown => "F08",
             // F09 is the fault of a loop that is no more, and so none of the loop's.
             Self::Silenced => "F10",
+            Self::Acceleration => "F11",
+            Self::Overdrawn => "F12",
+            Self::ControlSilent => "F13",
         }
     }
 
@@ -71,6 +83,9 @@ impl Trip {
             Self::Solver => "solver",
             Self::SimulationDown => "simulation-down",
             Self::Silenced => "silenced",
+            Self::Acceleration => "acceleration",
+            Self::Overdrawn => "overdrawn",
+            Self::ControlSilent => "control-silent",
         }
     }
 
@@ -87,6 +102,13 @@ impl Trip {
             Self::Solver => "load the scene again; if it happens again, make the scene simpler and report it",
             Self::SimulationDown => "load the scene again; see the log for why the simulation stopped",
             Self::Silenced => "run `hapticd doctor`; was the program stopped, or the PC asleep?",
+            Self::Acceleration => {
+                "check the encoders and their cables; or state the device's true acceleration in its file"
+            }
+            Self::Overdrawn => {
+                "see which of W01, W05 and W13 came with it and remove its cause; else lower the stiffness"
+            }
+            Self::ControlSilent => "see the log for what held the daemon up; run `hapticd doctor`",
         }
     }
 }
@@ -102,6 +124,10 @@ pub(super) struct Sight {
     pub at_limit: bool,
     /// The energy bound lets nearly nothing of the force through.
     pub starved: bool,
+    /// The hand has got more than it put in.
+    pub overdrawn: bool,
+    /// The handle has accelerated more than it can.
+    pub erratic: bool,
 }
 
 /// For how long each condition has lasted, s.
@@ -111,6 +137,9 @@ pub(super) struct Vigil {
     blind_s: f64,
     at_limit_s: f64,
     starved_s: f64,
+    overdrawn_s: f64,
+    /// Time in which the handle was erratic, less the time in which it was not.
+    erratic_s: f64,
 }
 
 impl Vigil {
@@ -126,6 +155,7 @@ impl Vigil {
             (&mut self.blind_s, sight.blind, policy.simulation_down_s, Trip::SimulationDown),
             (&mut self.at_limit_s, sight.at_limit, policy.force_held_s, Trip::ForceLimit),
             (&mut self.starved_s, sight.starved, policy.passivity_held_s, Trip::Passivity),
+            (&mut self.overdrawn_s, sight.overdrawn, policy.overdrawn_held_s, Trip::Overdrawn),
         ];
         let mut trip = None;
         for (lasted_s, holds, most_s, cause) in conditions {
@@ -134,6 +164,12 @@ impl Vigil {
             if holds && *lasted_s > most_s + 0.5 * elapsed_s {
                 trip = trip.or(Some(cause));
             }
+        }
+        // Noise exceeds the bound in most ticks, not in all: calm ticks count against it instead of ending it.
+        let change_s = if sight.erratic { elapsed_s } else { -elapsed_s };
+        self.erratic_s = (self.erratic_s + change_s).max(0.0);
+        if self.erratic_s > policy.erratic_held_s + 0.5 * elapsed_s {
+            trip = trip.or(Some(Trip::Acceleration));
         }
         trip
     }

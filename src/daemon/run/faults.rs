@@ -74,6 +74,18 @@ pub const NOTICES: &[Notice] = &[
         cause: |_| "The simulation published a mechanism with impossible numbers; the one before it stays.".into(),
     },
     Notice {
+        bit: Faults::ACCELERATION_EXCEEDED,
+        code: "W13",
+        priority: Priority::Medium,
+        remedy: "If it comes back, check the encoders, or state the device's true acceleration in its file.",
+        cause: |tick| {
+            let reserve_j = tick.account.reserve_j;
+            format!(
+                "The handle accelerated more than its device file allows; {reserve_j:.4} J of the energy account are left."
+            )
+        },
+    },
+    Notice {
         bit: Faults::OVERRUN,
         code: "W05",
         priority: Priority::Low,

@@ -114,6 +114,7 @@ impl Supervisor {
     /// What happened since the last call.
     pub(super) fn poll(&mut self, news: &mut Vec<News>) {
         let now = SystemClock.now();
+        self.rig.haptic.control_pulse().beat();
         self.note_halts();
         self.take_ticks();
         self.hear(now);

@@ -42,6 +42,9 @@ pub(super) fn ended() -> Latch {
 fn sentence(trip: Trip, record: &TickRecord, model: &HapticModel, worst_ns: u64) -> String {
     let (policy, limits) = (&model.policy, &model.limits);
     match trip {
+        Trip::Deadline if worst_ns as f64 * 1e-9 > policy.gap_s => {
+            format!("The loop stood still for {:.0} ms.", worst_ns as f64 * 1e-6)
+        }
         Trip::Deadline => {
             let worst_ms = worst_ns as f64 * 1e-6;
             format!("The loop missed {} deadlines in a row (worst {worst_ms:.1} ms).", policy.overruns_trip)
@@ -62,7 +65,18 @@ fn sentence(trip: Trip, record: &TickRecord, model: &HapticModel, worst_ns: u64)
         Trip::Halt => "Stopped.".into(),
         Trip::Solver => "The contact solver returned a force that is no number.".into(),
         Trip::Silenced => {
-            "The guardian put the device to zero force, for the daemon stood still, or it has ended.".into()
+            "A guardian put the device to zero force, for the daemon stood still, or a guardian did not watch.".into()
+        }
+        Trip::Acceleration => {
+            let most = limits.acceleration.linear;
+            format!("The handle kept accelerating by more than the {most:.0} m/s² of its device file.")
+        }
+        Trip::Overdrawn => {
+            let excess_mj = -1e3 * record.account.reserve_j;
+            format!("The hand got {excess_mj:.3} mJ more than it put in.")
+        }
+        Trip::ControlSilent => {
+            format!("The control thread stood still for more than {:.1} s.", policy.control_silent_s)
         }
         Trip::SimulationDown => {
             format!("The simulation has published nothing for {:.0} ms.", record.snapshot_age_ns as f64 * 1e-6)
