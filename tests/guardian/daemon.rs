@@ -12,7 +12,7 @@ pub(crate) const ROLE: &str = "HAPTICD_TEST_DAEMON";
 /// What device that is.
 const WORD: &str = "HAPTICD_TEST_WORD";
 /// The devices of the trials: two that know where they are, on a line and behind a service, and two that a hand has to home.
-pub(crate) const WORDS: [&str; 4] = ["hapkit", "inverse3", "haply", "falcon"];
+pub(crate) const WORDS: [&str; 4] = ["hapkit", "inverse3", "haply-2dof", "falcon"];
 
 /// Starts the daemon for the device there. Its output is what it has to tell.
 pub(crate) fn start(word: &str, path: &Path) -> Child {
