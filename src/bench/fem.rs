@@ -3,7 +3,7 @@
 //! Thread: main.
 //!
 //! Corotational bars of about 440, 1,000 and 1,600 nodes, free and with 150 and 450 rows of contact with friction;
-//! linear bodies with a constant matrix, which is factored once; whole scenes of free soft bodies ([`fem_scenes`]). The free step is split
+//! linear bodies with a constant matrix, which is factored once; whole scenes of free soft bodies (`fem_scenes`). The free step is split
 //! into what it consists of.
 //! Times are of the processor.
 
