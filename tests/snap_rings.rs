@@ -45,7 +45,7 @@ fn finger(step: &str, rate_hz: u32) -> (Vec<f64>, f64) {
     let mut haptic = built.haptic.clone();
     haptic.coupling = Coupling::Spring(SpringDamper::isotropic(30.0, 0.001, 0.1, 1e-4));
     haptic.limits.force.linear = 60.0;
-    let Motion::Elastic(socket) = &built.sim.bodies[0].motion else { panic!("it deforms") };
+    let Motion::Elastic(socket) = &built.sim.bodies[0].motion else { unreachable!("it deforms") };
     let first_hz = Modes::new(&socket.fem).expect("it is held").frequency_hz(0);
     let start = built.handle_start.translation.vector;
     let mut rig = Rates::new(vec![haptic], built.sim.clone());

@@ -207,7 +207,7 @@ impl Stage {
 fn prepare(options: &DemoOptions) -> Result<Stage, Failure> {
     let loaded = scene::open(&options.scene)?;
     warn(&loaded.warnings);
-    let spec: SceneSpec = loaded.value;
+    let spec: SceneSpec = loaded.value.with_seed(options.seed);
     let asked = devices(&spec, options)?;
     let Some(first) = asked.first() else { return Err(Failure::Usage("name a device".into())) };
     let second = asked.get(1).unwrap_or(first);

@@ -54,6 +54,7 @@ fn skin(skin: &SkinModel) -> Json {
         "material": skin.material,
         "vertices": skin.points,
         "triangles": skin.triangles,
+        "inner": skin.inner,
         "stress_full_pa": skin.stress_full_pa,
     })
 }
@@ -119,7 +120,8 @@ mod tests {
             let names: Vec<&Json> = skinned.map(|body| &body["name"]).collect();
             let skins = json["skins"].as_array().expect("skins");
             assert_eq!(names, skins.iter().map(|skin| &skin["name"]).collect::<Vec<_>>());
-            let deforms = name.starts_with("snap_") || ["needle_phantom", "liver_biopsy"].contains(&name);
+            let soft = ["needle_phantom", "liver_biopsy", "soft_cube", "soft_grip"];
+            let deforms = name.starts_with("snap_") || soft.contains(&name);
             assert_eq!(!names.is_empty(), deforms, "{name}");
             for shape in bodies.iter().chain([&json["tool"]]).map(|body| &body["shape"]) {
                 assert!(shape["kind"].is_string() && shape["pose"].as_array().is_some_and(|pose| pose.len() == 7));
@@ -135,6 +137,7 @@ mod tests {
             material: "tissue".into(),
             points: vec![[0.0, 0.5, 1.0]; 3],
             triangles: vec![[0, 1, 2]],
+            inner: Vec::new(),
             stress_full_pa: 2e4,
         };
         let json = skin(&model);

@@ -346,7 +346,8 @@ pub(super) fn rebuild(
         device_file::parse(from.device_text.as_bytes(), &name).map_err(LoadError::Invalid)
     };
     let (first, second) = (device(from)?.value, device(other.unwrap_or(from))?.value);
-    let built = scene::build_for_two(&scene.value, &first, &second).map_err(Failure::Report)?;
+    let spec = scene.value.with_seed(Some(from.seed));
+    let built = scene::build_for_two(&spec, &first, &second).map_err(Failure::Report)?;
     warn(&scene.warnings);
     Ok((built, first, second))
 }

@@ -206,6 +206,18 @@ impl FemModel {
         self.elements.lame.iter().map(of).fold(0.0, f64::max)
     }
 
+    /// Young's modulus, the mean over the volume, Pa.
+    #[must_use]
+    pub fn young_mean_pa(&self) -> f64 {
+        let of = |(lambda, mu): (f64, f64)| mu * (3.0 * lambda + 2.0 * mu) / (lambda + mu);
+        let (mut sum, mut volume) = (0.0, 0.0);
+        for element in 0..self.elements.count() {
+            let own = self.volume_of(element);
+            (sum, volume) = (sum + own * of(self.elements.lame[element]), volume + own);
+        }
+        sum / volume
+    }
+
     /// Force of gravity on every free node, N.
     #[must_use]
     pub fn gravity_force(&self, acceleration: &Vec3) -> Vec<f64> {

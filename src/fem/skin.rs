@@ -20,11 +20,12 @@ struct Corner {
     point: u32,
 }
 
-/// See the file's head. Its points are the corners of elements on the surface.
+/// See the file's head. Its points are the corners of elements on the surface, and of those on surfaces inside between two materials.
 #[derive(Clone, Debug)]
 pub struct FemSkin {
     nodes: Vec<u32>,
     triangles: Vec<[u32; 3]>,
+    inner: Vec<[u32; 3]>,
     /// In the order of elements.
     corners: Vec<Corner>,
     /// Volume of the elements around each point, m³.
@@ -35,12 +36,26 @@ impl FemSkin {
     /// The skin of `mesh`, which `model` was made from.
     #[must_use]
     pub fn new(model: &FemModel, mesh: &TetMesh) -> Self {
+        Self::with_inner(model, mesh, &[])
+    }
+
+    /// The same with the surfaces inside that lie between two materials.
+    #[must_use]
+    pub fn with_materials(model: &FemModel, mesh: &TetMesh) -> Self {
+        // Lamé's second parameter tells materials apart, and which is stiffer.
+        Self::with_inner(model, mesh, &mesh.interfaces(|tet| model.elements.lame[tet as usize].1))
+    }
+
+    fn with_inner(model: &FemModel, mesh: &TetMesh, inner: &[[u32; 3]]) -> Self {
         let skin = mesh.skin();
-        let mut nodes: Vec<u32> = skin.triangles.iter().flatten().copied().collect();
+        let mut nodes: Vec<u32> = skin.triangles.iter().chain(inner).flatten().copied().collect();
         nodes.sort_unstable();
         nodes.dedup();
         let point_of = |node: &u32| nodes.binary_search(node).ok();
-        let triangles = skin.triangles.iter().map(|t| t.each_ref().map(|n| point_of(n).unwrap_or(0) as u32)).collect();
+        let of_points = |triangles: &[[u32; 3]]| {
+            triangles.iter().map(|t| t.each_ref().map(|n| point_of(n).unwrap_or(0) as u32)).collect()
+        };
+        let (triangles, inner) = (of_points(&skin.triangles), of_points(inner));
         let (mut corners, mut around) = (Vec::new(), vec![0.0; nodes.len()]);
         for element in 0..model.elements.count() {
             for (corner, node) in (0..4).zip(model.elements.nodes_of(element)) {
@@ -50,7 +65,7 @@ impl FemSkin {
                 }
             }
         }
-        Self { nodes, triangles, corners, around }
+        Self { nodes, triangles, inner, corners, around }
     }
 
     /// The body's node behind each point.
@@ -63,6 +78,12 @@ impl FemSkin {
     #[must_use]
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles
+    }
+
+    /// Likewise the triangles inside, between two materials: anticlockwise from the softer one.
+    #[must_use]
+    pub fn inner(&self) -> &[[u32; 3]] {
+        &self.inner
     }
 
     /// Calls `each` with the number of every point, its place in the frame of the body, m, and von Mises' stress there, Pa, when
@@ -85,7 +106,7 @@ impl FemSkin {
 }
 
 impl FemModel {
-    fn volume_of(&self, element: usize) -> f64 {
+    pub(super) fn volume_of(&self, element: usize) -> f64 {
         (0..self.elements.points).map(|point| self.elements.weight_at(element, point)).sum()
     }
 
@@ -114,7 +135,7 @@ fn von_mises(stress: &Mat3) -> f64 {
 mod tests {
     use super::super::{FemSpec, Mass, Material, Ordering, Rayleigh};
     use super::*;
-    use crate::geometry::tet::{BlockSpec, Split};
+    use crate::geometry::tet::{BlockSpec, Region, Split};
 
     const MATERIAL: Material = Material { young_pa: 2e8, poisson: 0.3, density: 1000.0 };
 
@@ -185,6 +206,30 @@ mod tests {
         let at = |point: u32| mesh.nodes()[skin.nodes()[point as usize] as usize];
         let volume: f64 = skin.triangles().iter().map(|[a, b, c]| at(*a).dot(&at(*b).cross(&at(*c))) / 6.0).sum();
         assert!((volume / (0.06 * 0.02 * 0.02) - 1.0).abs() < 1e-12, "{volume} m³");
+    }
+
+    #[test]
+    fn the_surface_of_a_stiff_part_inside_closes_and_looks_towards_the_softer_one() {
+        let block = BlockSpec { size: Vec3::new(0.04, 0.04, 0.04), cells: [4, 4, 4], split: Split::Five };
+        let mesh = block.mesh().expect("a block").with_midsides();
+        let core = Region::Box { from: Vec3::repeat(0.01), to: Vec3::repeat(0.03) };
+        let mut materials = vec![MATERIAL; mesh.tets().len()];
+        mesh.tets_in(&core).iter().for_each(|tet| materials[*tet as usize].young_pa *= 3.0);
+        let spec = FemSpec {
+            mesh: &mesh,
+            materials: &materials,
+            damping: Rayleigh::default(),
+            fixed: &[],
+            mass: Mass::Consistent,
+            ordering: Ordering::LeastFill,
+        };
+        let model = FemModel::new(&spec).expect("a body");
+        assert!(FemSkin::new(&model, &mesh).inner().is_empty());
+        let skin = FemSkin::with_materials(&model, &mesh);
+        let at = |point: u32| mesh.nodes()[skin.nodes()[point as usize] as usize];
+        let volume: f64 = skin.inner().iter().map(|[a, b, c]| at(*a).dot(&at(*b).cross(&at(*c))) / 6.0).sum();
+        assert!((volume / 8e-6 - 1.0).abs() < 1e-9, "{volume} m³");
+        assert_eq!(skin.triangles().len(), FemSkin::new(&model, &mesh).triangles().len());
     }
 
     #[test]

@@ -110,7 +110,8 @@ pub fn build(spec: &SceneSpec, device: &DeviceSpec) -> Result<Built, Report> {
     build_for_two(spec, device, device)
 }
 
-/// Puts a scene on the devices of both hands; a scene for one hand does without the second.
+/// Puts a scene on the devices of both hands; a scene for one hand does without the second. Regions that are elsewhere for every
+/// seed are placed by the seed of the first hand's operator.
 ///
 /// # Errors
 /// As [`build`].
@@ -127,6 +128,7 @@ pub fn build_watched(spec: &SceneSpec, device: &DeviceSpec, watch: Watch) -> Res
 }
 
 fn watched(spec: &SceneSpec, [device, second]: [&DeviceSpec; 2], watch: Watch) -> Result<Built, Report> {
+    let spec = &spec.scattered();
     let mut shop = Workshop::new(&spec.source, watch);
     let (mut problems, built) = one_hand(spec, device, &mut shop);
     let other = spec.from_second_hand().map(|other| (one_hand(&other, second, &mut shop), other));
@@ -195,7 +197,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
     check.turning();
     let (travel_m, margin_m) = check.rate_and_margin(&limits);
     let phases = tool.as_ref().zip(bodies.as_ref()).map(|(tool, bodies)| check.phases(tool, bodies, &limits));
-    check.goals(&limits);
+    let goals = check.goals(&limits);
     let has_parts = check.has_parts();
     let Check { problems, .. } = check;
     let failed = problems.errors() > 0;
@@ -238,7 +240,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
         script,
         skill: spec.operator.skill,
         seed: spec.operator.seed,
-        goals: spec.task.goals.clone(),
+        goals,
         timeout_s: spec.task.timeout_s,
         skins: skin_models(&sim),
         warnings: spec.source.report(Problems::default()),
@@ -500,16 +502,21 @@ impl Check<'_> {
         (travel, margin)
     }
 
-    /// Goals that cannot be met on this device.
-    fn goals(&mut self, limits: &Limits) {
-        for (index, goal) in self.spec.task.goals.iter().enumerate() {
+    /// The goals, with what they refer to. Goals that cannot be met on this device are errors.
+    fn goals(&mut self, limits: &Limits) -> Vec<Goal> {
+        let mut goals = self.spec.task.goals.clone();
+        for (index, goal) in goals.iter_mut().enumerate() {
             let key = format!("goal.{index}");
-            match goal.condition {
-                Condition::ForceAbove { force_n } => self.can_feel_force(&key, force_n, limits),
-                Condition::TorqueAbove { torque_nm } => self.can_feel_torque(&key, torque_nm, limits),
+            match &mut goal.condition {
+                Condition::ToolOver { body, region, position, .. } => {
+                    *position = self.middle_of_region(&key, *body, region).unwrap_or(*position);
+                }
+                Condition::ForceAbove { force_n } => self.can_feel_force(&key, *force_n, limits),
+                Condition::TorqueAbove { torque_nm } => self.can_feel_torque(&key, *torque_nm, limits),
                 _ => {}
             }
         }
+        goals
     }
 
     /// What ends or moves a phase must be something this device can do.

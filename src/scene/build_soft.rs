@@ -11,6 +11,7 @@ use super::make::{Unmade, beside};
 use super::spec::{ShapeSpec, Source};
 use super::spec_soft::{ElasticSpec, MaterialSpec, Selection, SoftModelKind, SoftStepKind};
 use super::workshop::read_one;
+use crate::device::operator::Name;
 use crate::fem::{FemModel, FemSpec, Mass, Material, Ordering, Rayleigh, ReducedModel, RegimeSpec};
 use crate::geometry::snap::{HELD, TOUCHING};
 use crate::geometry::tet::{Group, Members, TetMesh};
@@ -145,6 +146,25 @@ impl Check<'_> {
                 None
             }
         }
+    }
+}
+
+impl Check<'_> {
+    /// The middle of a region in the scene at rest, for the goal marked `key`.
+    pub(super) fn middle_of_region(&mut self, key: &str, body: usize, name: &Name) -> Option<Vec3> {
+        let spec = &self.spec.bodies.get(body)?;
+        let regions = spec.elastic.as_ref().map_or(&[][..], |elastic| &elastic.regions);
+        let region = regions.iter().find(|region| region.name.as_deref() == Some(name.as_str()));
+        let message = match region.map(|region| &region.part) {
+            Some(Selection::Region(place)) if place.middle().is_some() => {
+                return place.middle().map(|middle| spec.pose.rotation * middle + spec.pose.translation.vector);
+            }
+            Some(_) => format!("the region `{name}` of `{}` has no middle", spec.name),
+            None => format!("`{}` has no region called `{name}`", spec.name),
+        };
+        let help = "write `name` in a [[body.NAME.region]] that is chosen by `sphere` or `box`";
+        self.error(key, &message, help);
+        None
     }
 }
 

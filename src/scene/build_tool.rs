@@ -9,7 +9,7 @@ use super::build::{Check, inertia_of, millimetres};
 use super::make::Solid;
 use super::spec::CouplingKind;
 use crate::device::Limits;
-use crate::device::operator::{Action, Phase};
+use crate::device::operator::{Action, PalpationGrid, Phase};
 use crate::geometry::MassProperties;
 use crate::haptic::{Coupling, SpringDamper};
 use crate::math::{Pose, Rot};
@@ -113,6 +113,7 @@ impl Check<'_> {
                 Action::Follow { body, offset } => {
                     *offset = bodies.get(*body).map_or(*offset, |body| body.pose_body_shape * *offset * to_tool);
                 }
+                Action::Palpate { grid, .. } => self.palpation(index, grid, &to_tool),
                 Action::Press { .. }
                 | Action::Search { .. }
                 | Action::Turn { .. }
@@ -124,6 +125,15 @@ impl Check<'_> {
             self.phase_fits(index, phase, limits);
         }
         phases
+    }
+
+    /// Puts the middle of a grid into the terms of the tool's frame.
+    fn palpation(&mut self, index: usize, grid: &mut PalpationGrid, to_tool: &Pose) {
+        if let Some(middle) = &mut grid.middle {
+            let pose = Pose::from_parts((*middle).into(), self.spec.tool.pose.rotation) * *to_tool;
+            *middle = pose.translation.vector;
+            self.in_workspace(&format!("phase.{index}.action"), "the middle of this grid lies", &pose);
+        }
     }
 
     /// Warns when the handle cannot be where it puts the tool at `pose`.

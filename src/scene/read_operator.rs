@@ -2,7 +2,7 @@
 //!
 //! Thread: cold.
 //!
-//! A phase has a name, one action and, but for a rest, one condition that ends it:
+//! A phase has a name, one action and, but for a rest and a palpation, one condition that ends it:
 //!
 //! ```text
 //! [[operator.phase]]
@@ -16,7 +16,7 @@ use super::read_shape::{angle, direction, distance, offset, one_of, rotation};
 use super::read_task::{PUNCTURES_MAX, needle_length};
 use super::spec::{OperatorSpec, Source};
 use crate::device::PerPart;
-use crate::device::operator::{Action, MAX_PHASES, Phase, Skill, Until};
+use crate::device::operator::{Action, MAX_PHASES, PalpationGrid, Phase, Skill, Until};
 use crate::files::{Dimension, Field, Problem, Table};
 use crate::math::{Pose, Rot, Vec3};
 use crate::shared::MAX_VIEW_BODIES;
@@ -42,7 +42,10 @@ const TIMEOUT_DEFAULT_S: f64 = 20.0;
 pub(super) const NAME_MAX: usize = 24;
 
 const SKILLS: [(&str, Skill); 3] = [("novice", Skill::Novice), ("trained", Skill::Trained), ("expert", Skill::Expert)];
-const ACTIONS: [&str; 9] = ["move_to", "press", "slide", "search", "turn", "screw", "swing", "follow", "rest"];
+const ACTIONS: [&str; 10] =
+    ["move_to", "press", "slide", "search", "turn", "screw", "swing", "follow", "palpate", "rest"];
+/// Most places of a grid to palpate along one of its axes.
+pub(super) const PLACES_MAX: i64 = 8;
 const CONDITIONS: [&str; 13] = [
     "reached",
     "elapsed",
@@ -97,11 +100,12 @@ fn read_phase(table: &Table<'_>, names: &Names<'_>) -> Option<Phase> {
     let action = one_of(table, "what the hand does in this phase", &ACTIONS, |key| read_action(table, key, names));
     let until = match action {
         Some(Action::Rest { seconds }) => {
-            if table.contains("until") {
-                table.error("until", "a rest ends by itself", "remove `until`, or take another action");
-                table.table("until").optional().and_then(|until| read_until(&until, names));
-            }
+            ends_by_itself(table, "a rest", names);
             Some(Until::Elapsed { seconds })
+        }
+        Some(Action::Palpate { .. }) => {
+            ends_by_itself(table, "a palpation", names);
+            Some(Until::Elapsed { seconds: 0.0 })
         }
         _ => table.table("until").required().and_then(|until| read_until(&until, names)),
     };
@@ -115,6 +119,14 @@ fn read_phase(table: &Table<'_>, names: &Names<'_>) -> Option<Phase> {
     let buttons = read_button(table, "button").map_or(0, |bit| 1 << bit);
     let scatter = read_scatter(table);
     Some(Phase::new(&name?, action?, until?, timeout).holding(buttons).scattered(scatter))
+}
+
+/// Rejects `until` where there is nothing to wait for.
+fn ends_by_itself(table: &Table<'_>, what: &str, names: &Names<'_>) {
+    if table.contains("until") {
+        table.error("until", &format!("{what} ends by itself"), "remove `until`, or take another action");
+        table.table("until").optional().and_then(|until| read_until(&until, names));
+    }
 }
 
 /// How far the target of a movement is elsewhere for every seed.
@@ -190,6 +202,14 @@ fn read_action(phase: &Table<'_>, key: &str, names: &Names<'_>) -> Option<Action
             // Axis and lever are those of the spanner: they are filled in when the scene is built.
             let (axis, lever) = (Vec3::zeros(), Vec3::zeros());
             Some(Action::Swing { axis, lever, swing_rad: swing?, rate_rad_s, force })
+        }
+        "palpate" => {
+            let count = |key: &str| table.integer(key, 1..=PLACES_MAX).required().and_then(|n| usize::try_from(n).ok());
+            let (columns, rows, spacing) = (count("columns"), count("rows"), distance(&table, "spacing"));
+            let middle = super::read_shape::place(&table).optional();
+            let (speed, force) = (speed(&table), force(&table));
+            let grid = PalpationGrid { middle, counts: [columns?, rows?], spacing: spacing? };
+            Some(Action::Palpate { grid, speed, force: force? })
         }
         _ => {
             let body = read_body(&table, names.bodies);

@@ -194,7 +194,13 @@ fn read_region(table: &Table<'_>) -> Option<RegionSpec> {
         read_place(table, key).map(Selection::Region)
     });
     let material = read_material(table);
-    Some(RegionSpec { part: part?, material })
+    let name = table.contains("name").then(|| read_name(table)).flatten();
+    let scatter_m = table.quantity("scatter", Dimension::Length).not_negative().at_most(1.0).or(0.0);
+    if scatter_m > 0.0 && matches!(part, Some(Selection::Group(_))) {
+        let help = "remove `scatter`, or choose the region by `box` or `sphere`";
+        table.error("scatter", "a group of the mesh is always in the same place", help);
+    }
+    Some(RegionSpec { name, part: part?, scatter_m, material })
 }
 
 /// One of [`PLACES`].

@@ -12,19 +12,21 @@
 //! when = "end"
 //! ```
 
-use super::read_operator::{TIME_MAX_S, TURN_MAX, read_body, read_name};
+use super::read_operator::{NAME_MAX, TIME_MAX_S, TURN_MAX, read_body, read_name};
 use super::read_shape::{PLACE_MAX_M, angle, direction, distance, offset, one_of, place};
 use super::spec::{Source, TaskSpec};
 use super::task::{Condition, Goal, MAX_GOALS, When};
 use crate::device::operator::Name;
 use crate::files::{Dimension, Problem, Table};
+use crate::math::Vec3;
 
 /// Time for a task when nothing is said, s.
 const TIMEOUT_DEFAULT_S: f64 = 60.0;
 
 const WHENS: [(&str, When); 3] = [("once", When::Once), ("end", When::End), ("always", When::Always)];
-const CONDITIONS: [&str; 17] = [
+const CONDITIONS: [&str; 18] = [
     "tool_at",
+    "tool_over",
     "tool_below",
     "force_above",
     "torque_above",
@@ -112,6 +114,14 @@ fn read_placed(table: &Table<'_>, key: &str, bodies: &[&str]) -> Option<Conditio
         "tool_at" => {
             let (position, tolerance_m) = (place(table).required(), distance(table, "tolerance"));
             Some(Condition::ToolAt { position: position?, tolerance_m: tolerance_m? })
+        }
+        "tool_over" => {
+            let body = read_body(table, bodies);
+            let fits = |text: &String| !text.trim().is_empty() && text.len() <= NAME_MAX;
+            let region = table.string("region").check(fits, "the name of a region, at most 24 letters").required();
+            let (tolerance_m, position) = (distance(table, "tolerance"), Vec3::zeros());
+            let region = Name::new(&region?);
+            Some(Condition::ToolOver { body: body?, region, position, tolerance_m: tolerance_m? })
         }
         "tool_below" => {
             let (axis, offset_m) = (direction(table, "axis"), offset(table, "offset"));

@@ -99,11 +99,22 @@ pub(super) static REGION: Keys = Keys {
     about: "Elements of a body that deforms which are made of another material: those of a group, or those whose centre is in a part of \
             space, at rest in the frame of its shape. Where regions overlap, the later one in the file takes precedence.",
     keys: &[
+        Key::new("name", Kind::Text(r"\S", 24), "\"lump\"", "What goals call it, at most 24 letters")
+            .optional("goals cannot refer to it"),
         Key::new("group", NOT_BLANK, "\"top\"", "A group of the mesh: elements whose corners all belong to it")
             .chosen(),
         BOX,
         SPHERE,
         ABOVE,
+        quantity(
+            "scatter",
+            D::Length,
+            "\"15 mm\"",
+            "The place is off across z of the shape by up to this, elsewhere for every seed; not for a group",
+        )
+        .not_negative()
+        .at_most(1.0)
+        .or("0"),
         YOUNG.optional(OF_BODY),
         POISSON.optional(OF_BODY),
         DENSITY.optional(OF_BODY),

@@ -2,6 +2,7 @@
 //!
 //! Thread: cold.
 
+use super::read_operator::PLACES_MAX;
 use super::read_task::PUNCTURES_MAX;
 use super::schema::{place, quantity, rotation, vector};
 use super::task::MAX_GOALS;
@@ -33,7 +34,7 @@ const fn time(name: &'static str, example: &'static str, about: &'static str) ->
 
 static PHASE: Keys = Keys {
     heading: "[[operator.phase]]",
-    about: "A name, one action and, but for a rest, the condition that ends it.",
+    about: "A name, one action and, but for a rest and a palpation, the condition that ends it.",
     keys: &[
         NAME,
         Key::table("move_to", &MOVE_TO, "Brings the tool to a pose, looks, and corrects").chosen(),
@@ -44,6 +45,7 @@ static PHASE: Keys = Keys {
         Key::table("screw", &SCREW, "Turns the tool on and on, by grips").chosen(),
         Key::table("swing", &SWING, "Swings a spanner to and fro").chosen(),
         Key::table("follow", &FOLLOW, "Keeps the tool at a place of a body as seen on the screen").chosen(),
+        Key::table("palpate", &PALPATE, "Presses at the places of a grid, and goes above the stiffest").chosen(),
         time("rest", "\"1 s\"", "Holds still for this long").positive().chosen(),
         Key::table("until", &UNTIL, "What ends the phase").chosen(),
         time("timeout", "\"10 s\"", "Time after which the operator gives up").positive().or("\"20 s\""),
@@ -58,6 +60,7 @@ static PHASE: Keys = Keys {
         Choice::needing(&["screw", "until"]).refusing(&["until.reached"]),
         Choice::needing(&["swing", "until"]).refusing(&["until.reached"]),
         Choice::needing(&["follow", "until"]).refusing(&["until.reached"]),
+        Choice::needing(&["palpate"]),
         Choice::needing(&["rest"]),
     ],
 };
@@ -188,6 +191,27 @@ static SWING: Keys = Keys {
 };
 
 const BODY: Key = Key::new("body", Kind::Reference("body"), "\"box\"", "Which body, one of the first sixteen");
+
+static PALPATE: Keys = Keys {
+    heading: "palpate = { … }",
+    about: "Presses at the places of a grid one after the other, judges how stiff each is from force and depth in the hand, and at the \
+            end brings the tool above the middle of the stiff places around the stiffest. Ends by itself.",
+    keys: &[
+        place("The tool above the middle of the grid, where it touches nothing")
+            .optional("where the tool is at that time"),
+        Key::new(
+            "columns",
+            Kind::Integer(1, PLACES_MAX),
+            "5",
+            "Places along x of the scene; along y for a force along x",
+        ),
+        Key::new("rows", Kind::Integer(1, PLACES_MAX), "3", "Places along the other side"),
+        distance("spacing", "\"10 mm\"", "Distance between two places"),
+        SPEED,
+        FORCE,
+    ],
+    choices: &[],
+};
 
 static FOLLOW: Keys = Keys {
     heading: "follow = { … }",
@@ -372,6 +396,17 @@ static BODY_PLACE: Keys = Keys {
     choices: &[],
 };
 
+static TOOL_OVER: Keys = Keys {
+    heading: "tool_over = { … }",
+    about: "The tool is above or below the middle of a region of a body that deforms, as it is at rest: to find a lump.",
+    keys: &[
+        BODY,
+        Key::new("region", Kind::Text(r"\S", 24), "\"lump\"", "`name` of one of its regions, a box or a sphere"),
+        distance("tolerance", "\"6 mm\"", "Largest horizontal distance from its middle"),
+    ],
+    choices: &[],
+};
+
 static TOOL_PLACE: Keys = Keys {
     heading: "tool_at = { … }",
     about: "The tool is at a place.",
@@ -395,6 +430,7 @@ static GOAL: Keys = Keys {
     keys: &[
         NAME,
         Key::table("tool_at", &TOOL_PLACE, "The tool is at a place").chosen(),
+        Key::table("tool_over", &TOOL_OVER, "The tool is above the middle of a region of a body that deforms").chosen(),
         TOOL_BELOW,
         FORCE_ABOVE,
         TORQUE_ABOVE,
@@ -443,6 +479,7 @@ static GOAL: Keys = Keys {
     ],
     choices: &[
         Choice::needing(&["tool_at"]),
+        Choice::needing(&["tool_over"]),
         Choice::needing(&["tool_below"]),
         Choice::needing(&["force_above"]),
         Choice::needing(&["torque_above"]),

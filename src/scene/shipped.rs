@@ -9,7 +9,7 @@ use crate::files::{LoadError, Loaded, Report, SIZE_MAX, device_file, quote, sugg
 use crate::shared::ordinary_file;
 use std::path::Path;
 
-const SCENES: [(&str, &str); 12] = [
+const SCENES: [(&str, &str); 14] = [
     ("virtual_wall", include_str!("../../scenes/virtual_wall.toml")),
     ("box_on_table", include_str!("../../scenes/box_on_table.toml")),
     ("peg_primitive", include_str!("../../scenes/peg_primitive.toml")),
@@ -22,6 +22,8 @@ const SCENES: [(&str, &str); 12] = [
     ("needle_phantom", include_str!("../../scenes/needle_phantom.toml")),
     ("liver_biopsy", include_str!("../../scenes/liver_biopsy.toml")),
     ("two_hands", include_str!("../../scenes/two_hands.toml")),
+    ("soft_cube", include_str!("../../scenes/soft_cube.toml")),
+    ("soft_grip", include_str!("../../scenes/soft_grip.toml")),
 ];
 
 const DEVICES: [(&str, &str); 11] = [

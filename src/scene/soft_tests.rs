@@ -1,10 +1,12 @@
 //! Deformable bodies and joints in scene files: the data made of them, and the message for each kind of mistake.
 
 use super::*;
+use crate::device::operator::Action;
 use crate::files::Report;
 use crate::geometry::mesh::{LengthUnit, write_stl};
 use crate::geometry::tet::{BlockSpec, write_vtu};
 use crate::scene::make::make;
+use crate::scene::task::Condition;
 use crate::scene::workshop::{Watch, Workshop};
 use crate::scene::{Built, SceneSpec, build, open_device, parse};
 use crate::sim::{BodyId, JointKind};
@@ -145,6 +147,64 @@ fn sides_and_named_groups_hold_nodes_and_regions_have_their_own_material() {
         "this region selects no element",
         "the body reaches from",
     )]);
+}
+
+#[test]
+fn a_scattered_region_is_elsewhere_for_every_seed_and_goals_and_hands_find_it() {
+    let lump = "[[body.jelly.region]]\nname = \"lump\"\nsphere = { center = [0, 0, \"5 mm\"], radius = \"9 mm\" }\nscatter = \"8 mm\"\n\
+                young = \"200 kPa\"\n";
+    let palpate = "[operator]\n[[operator.phase]]\nname = \"feel\"\npalpate = { xyz = [0, 0, \"120 mm\"], columns = 3, rows = 2, \
+                   spacing = \"9 mm\", force = [0, 0, \"-2 N\"] }\n";
+    let goal = "[task]\n[[task.goal]]\nname = \"found\"\ntool_over = { body = \"jelly\", region = \"lump\", tolerance = \"5 mm\" }\n";
+    let text = body(BOX, JELLY, lump) + palpate + goal;
+    let device = open_device("simulated-3dof").expect("it is valid").value;
+    let at = |seed: u64| {
+        let spec = spec(&text, Path::new("x")).with_seed(Some(seed));
+        let built = build(&spec, &device).unwrap_or_else(|report| unreachable!("{report}"));
+        let Condition::ToolOver { position, .. } = built.goals[0].condition else { unreachable!("{:?}", built.goals) };
+        position
+    };
+    assert_eq!(at(3), at(3));
+    assert!((at(3) - at(4)).norm() > 1e-3);
+    for seed in 0..50 {
+        let place = at(seed);
+        assert!(place.xy().norm() <= 8e-3 && (place.z - 5e-3).abs() < 1e-12, "{place}");
+    }
+    let built = built(&text, Path::new("x")).expect("it builds");
+    let Action::Palpate { grid, force, .. } = built.script.phases()[0].action else { unreachable!("it palpates") };
+    assert_eq!((grid.counts, grid.spacing, grid.middle), ([3, 2], 9e-3, Some(Vec3::z() * 0.12)));
+    assert_eq!(force, -Vec3::z() * 2.0);
+    let with = |from: &str, to: &str| text.replace(from, to);
+    check_mistakes(&[
+        (
+            "unknown region",
+            with("region = \"lump\"", "region = \"bone\""),
+            "no region called `bone`",
+            "`sphere` or `box`",
+        ),
+        (
+            "endless region",
+            with(
+                "sphere = { center = [0, 0, \"5 mm\"], radius = \"9 mm\" }",
+                "above = { axis = [0, 0, 1], offset = 0 }",
+            ),
+            "`lump` of `jelly` has no middle",
+            "`sphere` or `box`",
+        ),
+        (
+            "group that moves",
+            with("sphere = { center = [0, 0, \"5 mm\"], radius = \"9 mm\" }", "group = \"top\""),
+            "always in the same place",
+            "remove `scatter`",
+        ),
+        (
+            "end of a palpation",
+            with("force = [0, 0, \"-2 N\"] }", "force = [0, 0, \"-2 N\"] }\nuntil = { elapsed = \"1 s\" }"),
+            "a palpation ends by itself",
+            "remove `until`",
+        ),
+        ("too many places", with("columns = 3", "columns = 9"), "`columns` is out of range", "from 1 to 8"),
+    ]);
 }
 
 #[test]

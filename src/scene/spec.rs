@@ -2,7 +2,7 @@
 //!
 //! Thread: any (plain data).
 
-use super::spec_soft::{ElasticSpec, SoftShapeSpec};
+use super::spec_soft::{ElasticSpec, Selection, SoftShapeSpec};
 use super::task::Goal;
 use crate::bake::Design;
 use crate::collision::Reduction;
@@ -14,9 +14,10 @@ use crate::geometry::mesh::LengthUnit;
 use crate::geometry::parts::{Facets, ThreadSpec};
 use crate::geometry::snap::{Detail, SnapKind};
 use crate::haptic::Ratchet;
-use crate::math::{Mapping, Pose, Vec3};
+use crate::math::{Mapping, Pose, Random, Vec3};
 use crate::sim::{Breathing, Forbidden, JointKind, Layer, Material, Target};
 use std::collections::BTreeMap;
+use std::f64::consts::TAU;
 use std::ops::Range;
 
 /// The file behind a scene, so that what is found later can still be shown at its place.
@@ -451,4 +452,30 @@ impl SceneSpec {
             ..self.clone()
         })
     }
+
+    /// The scene for a seed other than its own.
+    #[must_use]
+    pub fn with_seed(mut self, seed: Option<u64>) -> Self {
+        self.operator.seed = seed.unwrap_or(self.operator.seed);
+        self
+    }
+
+    /// The scene with each region where the seed puts it that is elsewhere for every seed.
+    #[must_use]
+    pub(super) fn scattered(&self) -> Self {
+        let mut scene = self.clone();
+        let mut random = Random::new(self.operator.seed ^ SCATTER_STREAM);
+        for region in scene.bodies.iter_mut().filter_map(|body| body.elastic.as_mut()).flat_map(|e| &mut e.regions) {
+            let scatter_m = std::mem::take(&mut region.scatter_m);
+            if let (true, Selection::Region(place)) = (scatter_m > 0.0, &mut region.part) {
+                // Evenly over a disc.
+                let (radius, angle) = (random.uniform().sqrt() * scatter_m, random.uniform() * TAU);
+                *place = place.moved(&(Vec3::new(angle.cos(), angle.sin(), 0.0) * radius));
+            }
+        }
+        scene
+    }
 }
+
+/// Makes the numbers that place regions others than those of the operator's noise with the same seed.
+const SCATTER_STREAM: u64 = 0x5ca7_7e4e_d000_0001;

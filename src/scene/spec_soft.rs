@@ -145,8 +145,12 @@ pub struct GroupSpec {
 /// `[[body.NAME.region]]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegionSpec {
+    /// What goals call it.
+    pub name: Option<String>,
     /// The elements it has.
     pub part: Selection,
+    /// The place is off across z of the shape by up to this, elsewhere for every seed, m.
+    pub scatter_m: f64,
     /// What they are made of.
     pub material: MaterialSpec,
 }

@@ -28,6 +28,17 @@ pub enum Condition {
         /// Offset, m.
         offset_m: f64,
     },
+    /// The tool is above or below the middle of a region of a body that deforms, as it is at rest.
+    ToolOver {
+        /// Number of the body in the view.
+        body: usize,
+        /// Name of the region.
+        region: Name,
+        /// The middle of the region in the scene; known once the scene is built.
+        position: Vec3,
+        /// Largest horizontal distance, m.
+        tolerance_m: f64,
+    },
     /// More than this force is felt.
     ForceAbove {
         /// N in the hand.
@@ -389,6 +400,10 @@ impl TaskWatcher {
         match *condition {
             Condition::ToolAt { position, tolerance_m } => (tool - position).norm() <= tolerance_m,
             Condition::ToolBelow { axis, offset_m } => axis.dot(&tool) <= offset_m,
+            Condition::ToolOver { position, tolerance_m, .. } => {
+                let off = tool - position;
+                (off - self.up * self.up.dot(&off)).norm() <= tolerance_m
+            }
             Condition::ForceAbove { force_n } => seen.felt_n > force_n,
             Condition::TorqueAbove { torque_nm } => seen.felt_nm > torque_nm,
             Condition::PenetrationBelow { depth_m } => seen.penetration_m <= depth_m,
@@ -497,6 +512,11 @@ mod tests {
         let cases = [
             (Condition::ToolAt { position: Vec3::zeros(), tolerance_m: 0.01 }, tool(0.009), tool(0.011)),
             (Condition::ToolBelow { axis: -Vec3::x(), offset_m: -0.01 }, tool(0.011), tool(0.009)),
+            (
+                Condition::ToolOver { body, region: Name::new("a"), position: Vec3::z(), tolerance_m: 0.01 },
+                tool(0.009),
+                tool(0.011),
+            ),
             (Condition::ForceAbove { force_n: 2.0 }, felt(2.1, 0.0, 0.0), felt(2.0, 0.0, 0.0)),
             (Condition::TorqueAbove { torque_nm: 0.2 }, felt(0.0, 0.21, 0.0), felt(3.0, 0.2, 0.0)),
             (Condition::PenetrationBelow { depth_m: 1e-3 }, felt(0.0, 0.0, 1e-3), felt(0.0, 0.0, 1.1e-3)),

@@ -25,6 +25,8 @@ pub struct SkinModel {
     pub points: Vec<[f32; 3]>,
     /// Corners of its triangles, by number of the point, anticlockwise from outside.
     pub triangles: Vec<[u32; 3]>,
+    /// Triangles of the surfaces inside that lie between two materials, likewise, anticlockwise from the softer one.
+    pub inner: Vec<[u32; 3]>,
     /// Stress that is drawn in the last colour of the scale, Pa.
     pub stress_full_pa: f32,
 }
@@ -119,6 +121,7 @@ mod tests {
             material: "tissue".into(),
             points: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
             triangles: vec![[0, 1, 2]],
+            inner: Vec::new(),
             stress_full_pa: 1e4,
         }
     }

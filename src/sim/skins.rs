@@ -48,10 +48,12 @@ impl Shown {
         }
     }
 
-    fn full_strain(&self) -> f64 {
+    /// Stress that is drawn in the last colour, Pa. A lump in a soft body does not make the rest of it colourless.
+    fn full_stress_pa(&self) -> f64 {
         match self {
-            Self::Elastic(_) => FULL_STRAIN,
-            Self::Corotational(_) | Self::Tissue(_) => FULL_STRAIN_TISSUE,
+            Self::Elastic(elastic) => FULL_STRAIN * elastic.fem.young_pa(),
+            Self::Corotational(soft) => FULL_STRAIN_TISSUE * soft.fem.young_mean_pa(),
+            Self::Tissue(tissue) => FULL_STRAIN_TISSUE * tissue.fem.young_pa(),
         }
     }
 }
@@ -82,7 +84,8 @@ pub fn skin_models(model: &SimModel) -> Vec<SkinModel> {
             material: model.materials.get(body.material).map_or_else(String::new, |material| material.name.clone()),
             points: skin.nodes().iter().map(point).collect(),
             triangles: skin.triangles().to_vec(),
-            stress_full_pa: (shown.full_strain() * fem.young_pa()) as f32,
+            inner: skin.inner().to_vec(),
+            stress_full_pa: shown.full_stress_pa() as f32,
         })
     };
     shown(model).filter_map(skin).collect()

@@ -146,7 +146,7 @@ fn gmsh(tags: &[usize], blocks: &[(&str, usize, &str)]) -> String {
 }
 
 fn refusal(made: Result<TetMesh, TetMeshError>) -> String {
-    made.err().expect("it is refused").to_string()
+    made.expect_err("it is refused").to_string()
 }
 
 #[test]

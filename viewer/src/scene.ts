@@ -30,6 +30,8 @@ export interface SkinShape {
   material: string;
   vertices: number[][];
   triangles: number[][];
+  /** Surfaces inside, between two materials. */
+  inner?: number[][];
   /** Stress drawn in the last colour of the scale, Pa. */
   stress_full_pa: number;
 }

@@ -141,6 +141,8 @@ export class Scene3d {
       tool: solid(0.45),
       handle: clear(0.28),
       skin: new MeshStandardMaterial({ roughness: 0.6, vertexColors: true, side: DoubleSide }),
+      // What lies inside a body stays whole when the body is cut open.
+      inside: solid(0.6),
       push: above(),
       touch: above(),
     };
@@ -249,7 +251,7 @@ export class Scene3d {
     const solids = scene.bodies.map((body) =>
       body.shape.kind === "half_space" ? undefined : this.body(body, 0),
     );
-    this.skins = (scene.skins ?? []).map((skin) => new SkinMesh(skin, this.material("skin")));
+    this.skins = (scene.skins ?? []).map((skin) => new SkinMesh(skin, this.material("skin"), this.material("inside")));
     this.needle.visible = false;
     this.camera.measure([...solids.filter((solid) => solid !== undefined), ...this.skins], this.tool);
     const extent = PLANE * this.camera.radius;
@@ -298,7 +300,7 @@ export class Scene3d {
     const colour = palette();
     this.world.background = colour("space");
     this.lines.color = colour("quiet");
-    for (const name of ["body", "fixed", "ground", "tool", "handle", "push", "touch"]) {
+    for (const name of ["body", "fixed", "ground", "tool", "handle", "inside", "push", "touch"]) {
       this.material(name).color = colour(name);
     }
     this.material("open").color = colour("body");

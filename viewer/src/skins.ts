@@ -59,7 +59,7 @@ export function shade(scale: Scale, share: number, into: Color): Color {
 const SMOOTH = Math.cos(Math.PI / 6);
 
 /** Points once for each side of the edges they lie on, so that edges stay sharp; `source` says which point each is. */
-export function creased(shape: SkinShape): { source: number[]; index: number[] } {
+export function creased(shape: Pick<SkinShape, "vertices" | "triangles">): { source: number[]; index: number[] } {
   const at = (point: number) => new Vector3(...(shape.vertices[point] ?? []));
   const source: number[] = [];
   const index: number[] = [];
@@ -79,16 +79,50 @@ export function creased(shape: SkinShape): { source: number[]; index: number[] }
   return { source, index };
 }
 
+/** The surface of what lies inside a body and is made of another material: seen where the body is cut open. */
+class InnerMesh extends Mesh<BufferGeometry, Material> {
+  private readonly source: number[];
+
+  constructor(vertices: number[][], triangles: number[][], material: Material) {
+    super(new BufferGeometry(), material);
+    const { source, index } = creased({ vertices, triangles });
+    this.source = source;
+    const points = source.flatMap((point) => vertices[point] ?? []);
+    this.geometry.setAttribute("position", new BufferAttribute(new Float32Array(points), 3));
+    this.geometry.setIndex(index);
+    this.geometry.computeVertexNormals();
+    this.frustumCulled = false;
+  }
+
+  move(values: Float32Array): void {
+    follow(this.geometry, this.source, values);
+  }
+}
+
+/** Puts the points of a geometry where those of the skin behind them are. */
+function follow(geometry: BufferGeometry, source: number[], values: Float32Array): void {
+  const position = geometry.getAttribute("position");
+  source.forEach((point, k) => {
+    const at = POINT * point;
+    position.setXYZ(k, values[at] ?? 0, values[at + 1] ?? 0, values[at + 2] ?? 0);
+  });
+  position.needsUpdate = true;
+  geometry.computeVertexNormals();
+  geometry.computeBoundingSphere();
+}
+
 /** One skin on screen. */
 export class SkinMesh extends Mesh<BufferGeometry, Material> {
   private samples: SkinSample[] = [];
   private shown = "";
   /** The skin's point behind each of the geometry. */
   private readonly source: number[];
+  private readonly inner: InnerMesh | undefined;
 
   constructor(
     private readonly shape: SkinShape,
     material: Material,
+    inside: Material,
   ) {
     super(new BufferGeometry(), material);
     const { source, index } = creased(shape);
@@ -99,6 +133,10 @@ export class SkinMesh extends Mesh<BufferGeometry, Material> {
     this.geometry.setIndex(index);
     this.geometry.computeVertexNormals();
     this.frustumCulled = false;
+    if (shape.inner !== undefined && shape.inner.length > 0) {
+      this.inner = new InnerMesh(shape.vertices, shape.inner, inside);
+      this.add(this.inner);
+    }
   }
 
   take(sample: SkinSample): void {
@@ -131,14 +169,8 @@ export class SkinMesh extends Mesh<BufferGeometry, Material> {
     }
     this.shown = key;
     const values = share === 0 ? a : a.map((value, k) => value + share * ((b[k] ?? value) - value));
-    const position = this.geometry.getAttribute("position");
-    this.source.forEach((point, k) => {
-      const at = POINT * point;
-      position.setXYZ(k, values[at] ?? 0, values[at + 1] ?? 0, values[at + 2] ?? 0);
-    });
-    position.needsUpdate = true;
-    this.geometry.computeVertexNormals();
-    this.geometry.computeBoundingSphere();
+    follow(this.geometry, this.source, values);
+    this.inner?.move(values);
     this.paint(values, scale);
   }
 

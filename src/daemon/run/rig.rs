@@ -121,7 +121,8 @@ impl Plan {
         log_warnings(&scene.warnings);
         let device = self.catalogue.device(&self.device)?;
         log_warnings(&device.warnings);
-        let built = scene::build_watched(&scene.value, &device.value, watch.clone()).map_err(Failure::Report)?;
+        let spec = scene.value.with_seed(self.seed);
+        let built = scene::build_watched(&spec, &device.value, watch.clone()).map_err(Failure::Report)?;
         log_warnings(&built.warnings);
         if built.second.is_some() {
             let text = format!(
@@ -136,7 +137,7 @@ impl Plan {
             return Err(Failure::Usage(text));
         }
         let device_text = self.catalogue.device_text(&self.device);
-        self.start(built, device, &scene.value, device_text)
+        self.start(built, device, &spec, device_text)
     }
 
     fn start(&self, built: Built, device: DeviceSpec, scene: &SceneSpec, device_text: String) -> Result<Rig, Failure> {

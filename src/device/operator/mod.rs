@@ -15,11 +15,13 @@
 //! was meant, whatever the surface does.
 
 mod noise;
+mod palpate;
 mod path;
 mod perceive;
 mod script;
 mod skill;
 
+pub use palpate::{MAX_PLACES, PalpationGrid};
 pub use perceive::Perceived;
 pub use script::{Action, MAX_PHASES, Name, Phase, Script, ScriptTooLong, Until};
 pub use skill::{HandModel, Skill};
@@ -27,6 +29,7 @@ pub use skill::{HandModel, Skill};
 use super::{DeviceSpec, HandForce, Mechanics, PerPart};
 use crate::math::{Mapping, Pose, Random, Rot, Vec3, exp_so3, log_so3};
 use noise::Noise;
+use palpate::Palpation;
 use path::{Meant, Reach, Spiral, Stroke};
 use perceive::{Aim, Senses};
 use std::f64::consts::TAU;
@@ -207,6 +210,7 @@ pub struct Operator {
     senses: Senses,
     plan: Plan,
     plan_s: f64,
+    palpation: Option<Palpation>,
     goal: Option<Pose>,
     press: Vec3,
     correction: f64,
@@ -258,6 +262,7 @@ impl Operator {
             senses: Senses::new(),
             plan: Plan::Hold(Pose::identity()),
             plan_s: 0.0,
+            palpation: None,
             goal: None,
             press: Vec3::zeros(),
             correction: 0.0,
@@ -421,6 +426,7 @@ impl Operator {
         let reaction = self.hand.reaction_s;
         let ended = match phase.action {
             Action::Rest { seconds } => self.phase_s >= seconds,
+            Action::Palpate { .. } => self.palpate(perceived),
             _ => self.senses.decides(&phase.until, &aim, perceived, &self.mapping, self.phase_s, reaction),
         };
         if ended {
@@ -488,6 +494,13 @@ impl Operator {
             Action::Follow { body, offset } => {
                 self.plan = Plan::Follow { body, offset, grip: tool.inverse() * self.target };
             }
+            Action::Palpate { grid, speed, force } => {
+                let middle = grid.middle.map_or(tool, |place| Pose::from_parts(place.into(), tool.rotation));
+                let push = std::mem::replace(&mut self.press, Vec3::zeros());
+                let palpation = Palpation::new(grid, middle, &force, push, speed);
+                self.go_above(palpation.above(0), &tool, speed);
+                self.palpation = Some(palpation);
+            }
             Action::Press { .. } | Action::Rest { .. } => {}
         }
     }
@@ -511,6 +524,7 @@ impl Operator {
     /// Stays where the hand is, presses with nothing.
     fn let_be(&mut self) {
         self.plan = Plan::Hold(self.target);
+        self.palpation = None;
         self.meant = Meant::at_rest(self.target);
         self.plan_s = 0.0;
         self.goal = None;
@@ -609,7 +623,7 @@ impl Operator {
         }
         let Some(phase) = self.script.phases().get(self.phase) else { return };
         let (speed, force) = match phase.action {
-            Action::MoveTo { speed, .. } => (speed, Vec3::zeros()),
+            Action::MoveTo { speed, .. } | Action::Palpate { speed, .. } => (speed, Vec3::zeros()),
             Action::Slide { speed, force, .. } => (speed, force),
             _ => return,
         };

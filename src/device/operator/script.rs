@@ -5,6 +5,7 @@
 //! Positions, directions and axes are in scene coordinates; poses are those of the tool. Forces are newtons in the hand,
 //! their directions in scene axes, because that is what an operator feels and what a device can give.
 
+use super::palpate::PalpationGrid;
 use crate::device::PerPart;
 use crate::math::{Pose, Vec3};
 
@@ -127,6 +128,15 @@ pub enum Action {
         /// The tool in the body's frame.
         offset: Pose,
     },
+    /// Presses at one place of a grid after the other and goes above the stiffest; ends by itself.
+    Palpate {
+        /// The places.
+        grid: PalpationGrid,
+        /// Mean speed between them, scene m/s, of a trained operator.
+        speed: f64,
+        /// Force of the hand at each, N in the hand, direction in the scene.
+        force: Vec3,
+    },
     /// Holds still for a time; ends by itself.
     Rest {
         /// How long, s.
@@ -144,6 +154,7 @@ impl Action {
             | Self::Search { force, .. }
             | Self::Screw { force, .. }
             | Self::Swing { force, .. }
+            | Self::Palpate { force, .. }
             | Self::Turn { force, .. } => force,
             Self::MoveTo { .. } | Self::Follow { .. } | Self::Rest { .. } => Vec3::zeros(),
         }

@@ -12,6 +12,8 @@
 //! - Aiming. A first movement strays in proportion to its length, then corrections follow (Meyer et al. 1988); slow
 //!   path noise grows with speed (Harris and Wolpert 1998). The size of each is chosen to span that literature.
 //! - Force. Forces are judged to about a tenth; time to react to touch or sight is about 0.2 s.
+//! - Stiffness. Just noticeable differences are 8 % where depths are alike and 22 % where only the ratio of force to depth tells
+//!   (Tan et al. 1995); the errors of one judgement chosen here lie between.
 
 use crate::device::PerPart;
 
@@ -66,6 +68,7 @@ impl Skill {
             pace: 1.0,
             foresight: 0.8,
             force_error: 0.08,
+            stiffness_error: 0.1,
             push_max: part(5.0, 0.25),
         };
         match self {
@@ -81,6 +84,7 @@ impl Skill {
                 pace: 0.7,
                 foresight: 0.5,
                 force_error: 0.15,
+                stiffness_error: 0.15,
                 ..trained
             },
             Self::Trained => trained,
@@ -96,6 +100,7 @@ impl Skill {
                 pace: 1.2,
                 foresight: 0.95,
                 force_error: 0.04,
+                stiffness_error: 0.07,
                 ..trained
             },
         }
@@ -133,6 +138,8 @@ pub struct HandModel {
     pub foresight: f64,
     /// Error of a force, a fraction of it, rms.
     pub force_error: f64,
+    /// Error of a stiffness judged by pressing, a fraction of it, rms.
+    pub stiffness_error: f64,
     /// The hand gives way rather than hold its place with more than this, N and N·m.
     pub push_max: PerPart,
 }

@@ -68,6 +68,21 @@ impl TetMesh {
         Skin { triangles, tets: outer.iter().map(|(tet, _)| *tet).collect(), nodes }
     }
 
+    /// The faces between two tetrahedra of different rank: those of the one with the higher rank, counter-clockwise from the other one.
+    #[must_use]
+    pub fn interfaces(&self, rank: impl Fn(u32) -> f64) -> Vec<[u32; 3]> {
+        let faces = sorted_faces(self);
+        let between = |pair: &[([u32; 3], u32, u8)]| match pair {
+            [a, b] if rank(a.1) > rank(b.1) => Some((a.1, a.2)),
+            [a, b] if rank(a.1) < rank(b.1) => Some((b.1, b.2)),
+            _ => None,
+        };
+        let mut inner: Vec<(u32, u8)> = faces.chunk_by(|a, b| a.0 == b.0).filter_map(between).collect();
+        inner.sort_unstable();
+        let corners = |(tet, face): &(u32, u8)| FACES[usize::from(*face)].map(|k| self.tets()[*tet as usize][k]);
+        inner.iter().map(corners).collect()
+    }
+
     /// Triangles of the surface over all of its nodes: faces with midside nodes are four triangles.
     #[must_use]
     pub fn fine_skin(&self) -> Vec<[u32; 3]> {

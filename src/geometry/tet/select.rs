@@ -54,6 +54,26 @@ impl Region {
             Self::Above { axis, offset_m } => axis.dot(point) >= offset_m - ROUND_OFF_M,
         }
     }
+
+    /// The same part, displaced by `way`.
+    #[must_use]
+    pub fn moved(&self, way: &Vec3) -> Self {
+        match *self {
+            Self::Box { from, to } => Self::Box { from: from + way, to: to + way },
+            Self::Sphere { center, radius_m } => Self::Sphere { center: center + way, radius_m },
+            Self::Above { axis, offset_m } => Self::Above { axis, offset_m: offset_m + axis.dot(way) },
+        }
+    }
+
+    /// Its middle; none where it has no end.
+    #[must_use]
+    pub fn middle(&self) -> Option<Vec3> {
+        match *self {
+            Self::Box { from, to } => Some(0.5 * (from + to)),
+            Self::Sphere { center, .. } => Some(center),
+            Self::Above { .. } => None,
+        }
+    }
 }
 
 impl TetMesh {

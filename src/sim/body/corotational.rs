@@ -58,7 +58,7 @@ impl CorotationalModel {
         let masses = (0..fem.node_count() as u32).map(mass_of).collect();
         let period_s = if is_free { 0.0 } else { fem.slowest_period_s() };
         Self {
-            skin: FemSkin::new(&fem, mesh),
+            skin: FemSkin::with_materials(&fem, mesh),
             surface: Arc::new(SoftSkin::new(mesh)),
             fem,
             steps,

@@ -103,7 +103,7 @@ impl ElasticModel {
     /// The same to be drawn, by the surface of the mesh it was made from.
     #[must_use]
     pub fn shown(mut self, mesh: &TetMesh) -> Self {
-        self.skin = Some(FemSkin::new(&self.fem, mesh));
+        self.skin = Some(FemSkin::with_materials(&self.fem, mesh));
         self
     }
 
