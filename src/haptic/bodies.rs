@@ -14,6 +14,9 @@
 //! need settling, and the bodies are passive: of the work `T λᵀH V'` that rows do, `½ T² λᵀH M⁻¹Hᵀλ` is lost. Rows stay as
 //! the snapshot has them; the next one brings new ones.
 //!
+//! A row with a *lead* `τ` stands for something viscous, `X + τ V` in place of `X` (Kelvin and Voigt): its force follows the velocity at the end of the
+//! tick too. Rows of one snapshot may have different leads, so that their compliance over the bodies, `(T² + τ_i T) H_i M⁻¹ H_jᵀ`, is not symmetric.
+//!
 //! What the hand feels is what the bodies get: the impulses of the tool on each of them are summed up, and the simulation
 //! moves its own bodies by these sums instead of by a guess of its own at the tool's force. Both therefore agree, at any
 //! rate of the simulation, but for what changes in the geometry of a contact during a step.
@@ -25,6 +28,16 @@ use crate::math::{Twist, Vec6};
 use crate::mechanism::{Block, MAX_ROWS, MAX_SCENE_BODIES, MechanismSnapshot, Row, RowKind, SceneBody};
 use crate::shared::{MAX_PUSHED, Push};
 
+/// How bodies answer the forces of rows.
+#[derive(Clone, Copy)]
+pub(super) struct BodyCompliance<'a> {
+    pub(super) rows: &'a [Row],
+    /// `T² M⁻¹ Hᵀ` of each row on its two sides.
+    pub(super) yielding: &'a [[Vec6; 2]],
+    /// Ways of the bodies in a tick count this many times in each row.
+    pub(super) leads: &'a [f64],
+}
+
 /// See the file's head.
 #[expect(clippy::disallowed_types, reason = "boxed when it is made: too large for a stack, never moved after")]
 pub(super) struct LocalBodies {
@@ -34,6 +47,8 @@ pub(super) struct LocalBodies {
     count: usize,
     /// `T² M⁻¹ Hᵀ` of each row on each of its two sides.
     yielding: Box<[[Vec6; 2]; MAX_ROWS]>,
+    /// Ways of the bodies in a tick count this many times in each row: `1 + lead/T`.
+    leads: [f64; MAX_ROWS],
     pushes: [Push; MAX_PUSHED],
     pushed_s: f64,
 }
@@ -47,14 +62,15 @@ impl LocalBodies {
             ways: [Vec6::zeros(); MAX_SCENE_BODIES],
             count: 0,
             yielding: Box::new([[Vec6::zeros(); 2]; MAX_ROWS]),
+            leads: [1.0; MAX_ROWS],
             pushes: [Push::none(); MAX_PUSHED],
             pushed_s: 0.0,
         }
     }
 
-    /// Rows on the bodies and their `T² M⁻¹ Hᵀ`, one for each row and side; `None` when there is no body.
-    pub(super) fn compliance<'a>(&'a self, rows: &'a [Row]) -> Option<(&'a [Row], &'a [[Vec6; 2]])> {
-        (self.count > 0).then_some((rows, &self.yielding[..]))
+    /// How the bodies answer the forces of `rows`; `None` when there is no body.
+    pub(super) fn compliance<'a>(&'a self, rows: &'a [Row]) -> Option<BodyCompliance<'a>> {
+        (self.count > 0).then_some(BodyCompliance { rows, yielding: &self.yielding[..], leads: &self.leads })
     }
 
     /// What the tool has done to each body of the scene, and over what time, s.
@@ -67,7 +83,9 @@ impl LocalBodies {
     pub(super) fn adopt(&mut self, snapshot: &MechanismSnapshot, lambda: &[f64], age_s: f64, period_s: f64) {
         self.count = snapshot.body_count;
         self.bodies[..self.count].copy_from_slice(snapshot.bodies());
-        for (row, yielding) in snapshot.rows().iter().zip(self.yielding.iter_mut()) {
+        for ((row, yielding), lead) in snapshot.rows().iter().zip(self.yielding.iter_mut()).zip(&mut self.leads) {
+            // What a step of the simulation's length resists is in the compliance already.
+            *lead = 1.0 + row.lead_s * (1.0 / period_s - 1.0 / snapshot.step_s).max(0.0);
             for (body, jacobian, side) in row.parts() {
                 yielding[side] = self.bodies[body].inverse_mass * jacobian * (period_s * period_s);
             }
@@ -100,10 +118,11 @@ impl LocalBodies {
         row.parts().map(|(body, jacobian, _)| jacobian.dot(&self.ways[body])).sum()
     }
 
-    /// How far they would move it in this tick if nothing touched them.
-    pub(super) fn coming(&self, row: &Row, period_s: f64) -> f64 {
+    /// How far they would move row `index` in this tick if nothing touched them.
+    pub(super) fn coming(&self, index: usize, row: &Row, period_s: f64) -> f64 {
         let twist = |body: &SceneBody| -> Twist { body.twist + body.acceleration * period_s };
-        row.parts().map(|(body, jacobian, _)| period_s * jacobian.dot(&twist(&self.bodies[body]))).sum()
+        let time_s = period_s * self.leads[index];
+        row.parts().map(|(body, jacobian, _)| time_s * jacobian.dot(&twist(&self.bodies[body]))).sum()
     }
 
     /// How fast they move it.

@@ -12,18 +12,19 @@
 //! products instead of one for each row, and a fixed scene costs nothing more. Forming the sum of both parts for 105 rows
 //! would take longer than a sweep over all of them.
 
+use super::bodies::BodyCompliance;
 use super::vibrations::Vibrating;
 use crate::math::Vec6;
 use crate::mechanism::solver::{Compliance, Own};
-use crate::mechanism::{Block, MAX_ROWS, MAX_SCENE_BODIES, MAX_VIBRATIONS, Row, dot, dot3};
+use crate::mechanism::{Block, MAX_ROWS, MAX_SCENE_BODIES, MAX_VIBRATIONS, dot, dot3};
 
 /// The scene's part: what answers at once and what must be set in motion.
 #[derive(Clone, Copy)]
 pub(super) struct SceneCompliance<'a> {
     /// `W_scene`, row-major with stride [`MAX_ROWS`]; none where nothing answers at once.
     pub(super) matrix: Option<&'a [f64]>,
-    /// Rows on the bodies, and `T² M⁻¹ Hᵀ` of each on its two sides; none where no body moves.
-    pub(super) bodies: Option<(&'a [Row], &'a [[Vec6; 2]])>,
+    /// None where no body moves.
+    pub(super) bodies: Option<BodyCompliance<'a>>,
     /// Vibrations that are followed.
     pub(super) vibrations: Option<Vibrating<'a>>,
 }
@@ -82,16 +83,20 @@ impl<'a> ToolCompliance<'a> {
         if let Some(vibrating) = &self.scene.vibrations {
             tool += vibrating.moved(row, &self.amplitudes);
         }
-        let Some((rows, _)) = self.scene.bodies else { return tool };
-        rows[row].parts().fold(tool, |sum, (body, jacobian, _)| sum + jacobian.dot(&self.body_motion[body]))
+        let Some(bodies) = self.scene.bodies else { return tool };
+        let lead = bodies.leads[row];
+        let moved =
+            |sum, (body, jacobian, _): (usize, &Vec6, usize)| sum + lead * jacobian.dot(&self.body_motion[body]);
+        bodies.rows[row].parts().fold(tool, moved)
     }
 
     /// Compliance between two rows of one block: these meet the same bodies on the same sides.
     fn between(&self, row: usize, column: usize) -> f64 {
         let mut tool = self.scene_row(row).map_or(0.0, |w| w[column]) + self.jacobian[row].dot(&self.yielding[column]);
         tool += self.scene.vibrations.map_or(0.0, |vibrating| vibrating.between(row, column));
-        let Some((rows, yielding)) = self.scene.bodies else { return tool };
-        rows[row].parts().fold(tool, |sum, (_, jacobian, side)| sum + jacobian.dot(&yielding[column][side]))
+        let Some(bodies) = self.scene.bodies else { return tool };
+        let (lead, columns) = (bodies.leads[row], &bodies.yielding[column]);
+        bodies.rows[row].parts().fold(tool, |sum, (_, jacobian, side)| sum + lead * jacobian.dot(&columns[side]))
     }
 }
 
@@ -131,11 +136,11 @@ impl Compliance for ToolCompliance<'_> {
                 *out += vibrating.between(row, column);
             }
         }
-        let Some((rows, yielding)) = self.scene.bodies else { return };
+        let Some(BodyCompliance { rows, yielding, leads }) = self.scene.bodies else { return };
         for (body, jacobian, _) in rows[row].parts() {
             for (out, (other, columns)) in out.iter_mut().zip(rows.iter().zip(yielding)) {
                 for (_, _, side) in other.parts().filter(|(same, ..)| *same == body) {
-                    *out += jacobian.dot(&columns[side]);
+                    *out += leads[row] * jacobian.dot(&columns[side]);
                 }
             }
         }
@@ -148,7 +153,7 @@ impl Compliance for ToolCompliance<'_> {
         if let Some(vibrating) = &self.scene.vibrations {
             vibrating.add(first, change, &mut self.amplitudes);
         }
-        let Some((rows, yielding)) = self.scene.bodies else { return };
+        let Some(BodyCompliance { rows, yielding, .. }) = self.scene.bodies else { return };
         for ((row, columns), change) in rows[first..].iter().zip(&yielding[first..]).zip(change) {
             for (body, _, side) in row.parts() {
                 self.body_motion[body] += columns[side] * *change;

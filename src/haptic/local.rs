@@ -469,7 +469,7 @@ impl LocalMechanism {
                 let speed = self.jacobian[row].dot(&motion.free);
                 self.yielded_before[row] = self.scene_part(row, &self.lambda);
                 let given = &self.snapshot.rows[row];
-                self.free[row] = self.bodies.coming(given, motion.period_s)
+                self.free[row] = self.bodies.coming(row, given, motion.period_s)
                     + if block.law.slides(row - block.first) {
                         motion.period_s * (speed + given.drift)
                             - self.vibrations.coming(row)

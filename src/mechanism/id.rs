@@ -32,6 +32,15 @@ pub enum BlockId {
         /// The node.
         node: u32,
     },
+    /// Rows that stand for eliminated rows of one snapshot: they have no counterpart in another one.
+    Spring {
+        /// Step of the snapshot.
+        step: u64,
+        /// Which spring of the snapshot.
+        part: u16,
+        /// First row within the spring.
+        first: u16,
+    },
     /// Constraint from outside this crate, or of a problem with its own numbering.
     Custom(u64),
 }
@@ -42,7 +51,7 @@ mod tests {
     use std::collections::{BTreeSet, HashSet};
 
     /// One name of each kind with the same numbers in it.
-    fn all(n: u16, of_tool: bool) -> [BlockId; 8] {
+    fn all(n: u16, of_tool: bool) -> [BlockId; 9] {
         let (bodies, wide) = ([n, n], u64::from(n));
         let node = u32::from(n);
         [
@@ -53,6 +62,7 @@ mod tests {
             BlockId::Tip(node),
             BlockId::Knot(wide),
             BlockId::Intruder { body: n, of_tool, node },
+            BlockId::Spring { step: wide, part: n, first: n },
             BlockId::Custom(wide),
         ]
     }

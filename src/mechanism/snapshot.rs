@@ -106,6 +106,9 @@ pub struct Row {
     pub offset: f64,
     /// Motion of the violation by what is not a body of the snapshot, m/s.
     pub drift: f64,
+    /// Viscosity of what the row stands for, as a time, s: its bodies act on it by their ways and by this time of their velocities. Zero for a
+    /// row without viscosity.
+    pub lead_s: f64,
     /// The scene's bodies in the row, by index; [`NO_BODY`] where there is none.
     pub bodies: [u8; 2],
     /// The row on the twist of each of them.
@@ -120,6 +123,7 @@ impl Row {
         point_tool: Vec3::new(0.0, 0.0, 0.0),
         offset: 0.0,
         drift: 0.0,
+        lead_s: 0.0,
         bodies: [NO_BODY; 2],
         jacobians: [Vec6::new(0.0, 0.0, 0.0, 0.0, 0.0, 0.0); 2],
     };
@@ -328,6 +332,6 @@ impl Row {
             return false;
         }
         let sum = self.direction.iter().chain(self.point_tool.iter()).map(|x| x.abs()).sum::<f64>();
-        sum + self.offset.abs() + self.drift.abs() < ROW_MAX
+        sum + self.offset.abs() + self.drift.abs() + self.lead_s.abs() < ROW_MAX && self.lead_s >= 0.0
     }
 }

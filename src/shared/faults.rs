@@ -25,7 +25,7 @@ faults! {
         ;
     3 SNAPSHOT_INVALID "snapshot-invalid" /// A mechanism with non-finite or inconsistent numbers was refused; the one before it stays.
         ;
-    4 SNAPSHOT_OVERFULL "snapshot-overfull" /// The mechanism had more constraints than fit; those least likely to touch were left out.
+    4 SNAPSHOT_OVERFULL "snapshot-overfull" /// The tool has more contacts than a snapshot holds; those farthest from it were left out. Others are condensed.
         ;
     5 DEVICE_SILENT "device-silent" /// No sample from the device in this tick.
         ;

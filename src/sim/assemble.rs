@@ -311,13 +311,17 @@ impl Assembly {
         self.free[row] + given
     }
 
+    /// Share of soft bodies in a row of `W`: the rows of its island, and a number for each.
+    pub(super) fn soft_row(&self, row: usize) -> Option<(&Range<usize>, &[f64])> {
+        let island = self.islands.iter().find(|island| island.rows.contains(&row))?;
+        let stride = island.rows.len();
+        Some((&island.rows, &self.soft[island.at + (row - island.rows.start) * stride..][..stride]))
+    }
+
     /// Share of soft bodies in `W` between two rows; zero for rows of different islands.
     pub(super) fn soft_between(&self, row: usize, column: usize) -> f64 {
-        let Some(island) = self.islands.iter().find(|island| island.rows.contains(&row)) else { return 0.0 };
-        if !island.rows.contains(&column) {
-            return 0.0;
-        }
-        self.soft[island.at + (row - island.rows.start) * island.rows.len() + column - island.rows.start]
+        let Some((rows, given)) = self.soft_row(row) else { return 0.0 };
+        if rows.contains(&column) { given[column - rows.start] } else { 0.0 }
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod assemble;
 mod body;
+mod condense;
 mod constraint;
 mod data;
 mod ids;

@@ -19,6 +19,7 @@
 //! thread follows these itself, each hand those that its own tool excites.
 
 use super::body::rigid::Mover;
+use super::condense::{Near, Whole, condense};
 use super::constraint::{Constraint, End, Span, sign};
 use super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::source::contact::Contact;
@@ -26,8 +27,8 @@ use super::{SimData, SimModel};
 use crate::collision::Side;
 use crate::math::{Mat6, Pose, Vec3, Vec6, join};
 use crate::mechanism::{
-    Anew, Block, BlockId, Law, MAX_BLOCKS, MAX_ROWS, MAX_SCENE_BODIES, MAX_VIBRATIONS, Meaning, MechanismSnapshot,
-    NO_BODY, Row, RowKind, SceneBody, TipMark, Vibration,
+    Anew, Block, BlockId, Law, MAX_SCENE_BODIES, MAX_VIBRATIONS, Meaning, MechanismSnapshot, NO_BODY, Row, RowKind,
+    SceneBody, TipMark, Vibration,
 };
 
 /// A constraint that a hand may feel.
@@ -81,70 +82,75 @@ impl Felt<'_> {
 
 /// Writes the mechanism of the step just made as `hand` can feel it; gives the number of constraints that did not fit.
 pub(super) fn write_snapshot(model: &SimModel, data: &SimData, hand: HandId, out: &mut MechanismSnapshot) -> u32 {
-    let (chosen, dropped) = choose(data, hand);
+    let chosen = choose(data, hand);
     out.stamp = data.stamp;
     out.step_s = model.step_s();
     out.pose_world_tool = data.seen[hand.0].pose_world_tool;
-    out.block_count = chosen.len();
-    out.row_count = 0;
-    out.dropped = dropped;
     let places = write_bodies(model, data, hand, &chosen, out);
-    for (index, felt) in chosen.iter().enumerate() {
-        let (first, law) = (out.row_count, felt.law());
-        out.blocks[index] = Block { id: felt.id(), first, law };
-        out.anew[index] = Anew::No;
-        out.row_count += law.rows();
-        match felt {
-            Felt::Contact(contact) => {
-                out.anew[index] = anew(data, hand, contact);
-                let forces = data.assembly.known(BlockId::Contact(contact.candidate.id)).unwrap_or([0.0; 3]);
-                out.lambda[first..first + 3].copy_from_slice(&forces);
-                for k in 0..3 {
-                    out.rows[first + k] = row(data, hand, contact, k, &places);
-                }
-            }
-            Felt::Span(constraint, _) => {
-                out.lambda[first..out.row_count].copy_from_slice(&data.assembly.lambda[constraint.rows()]);
-            }
-        }
-    }
-    write_compliance(data, &chosen, out);
-    // Offsets of rows on soft bodies are places without the forces that travel.
-    for (index, felt) in chosen.iter().enumerate() {
-        let Felt::Span(constraint, span) = felt else { continue };
-        for k in 0..constraint.law.rows() {
-            let at = out.blocks[index].first + k;
-            let given: f64 = (0..out.row_count).map(|j| out.compliance[at * MAX_ROWS + j] * out.lambda[j]).sum();
-            out.rows[at] = span_row(data, hand, (constraint, span), k, given, &places);
-        }
+    let whole = whole(data, hand, &chosen, &places);
+    let kept: Vec<Felt<'_>> = condense(&whole, out).into_iter().map(|index| chosen[index].0).collect();
+    for (index, felt) in kept.iter().enumerate() {
         let rows = out.blocks[index].range();
-        out.anew[index] = node_at_tool(data, hand, span, &mut out.rows[rows]);
+        out.anew[index] = match felt {
+            Felt::Contact(contact) => anew(data, hand, contact),
+            Felt::Span(_, span) => node_at_tool(data, hand, span, &mut out.rows[rows]),
+        };
     }
-    write_vibrations(data, &chosen, out);
+    write_vibrations(data, &kept, out);
     out.tip = tip(data, hand);
     out.dropped
 }
 
-/// Matrix of the snapshot: the share of soft bodies.
-fn write_compliance(data: &SimData, chosen: &[Felt<'_>], out: &mut MechanismSnapshot) {
-    for row in 0..out.row_count {
-        out.compliance[row * MAX_ROWS..][..out.row_count].fill(0.0);
+/// The mechanism of the chosen constraints.
+fn whole(data: &SimData, hand: HandId, chosen: &[(Felt<'_>, u32)], places: &PerMover<u8>) -> Whole {
+    let mut whole = Whole::default();
+    for (felt, hops) in chosen {
+        let (first, law) = (whole.lambda.len(), felt.law());
+        whole.blocks.push(Block { id: felt.id(), first, law });
+        whole.near.push(Near { gap: felt.gap(data), hops: *hops });
+        match felt {
+            Felt::Contact(_) => whole.lambda.extend(data.assembly.known(felt.id()).unwrap_or([0.0; 3])),
+            Felt::Span(constraint, _) => whole.lambda.extend_from_slice(&data.assembly.lambda[constraint.rows()]),
+        }
     }
-    let soft = |(index, felt): (usize, &Felt<'_>)| match felt {
-        Felt::Span(constraint, _) if constraint.is_soft() => Some((index, constraint.rows())),
+    whole.compliance = compliance(data, chosen, &whole);
+    for ((felt, _), block) in chosen.iter().zip(&whole.blocks) {
+        for (k, at) in block.range().enumerate() {
+            whole.rows.push(match felt {
+                Felt::Contact(contact) => row(data, hand, contact, k, places),
+                Felt::Span(constraint, span) => {
+                    // Offsets of rows on soft bodies are places without the forces that travel.
+                    let count = whole.lambda.len();
+                    let line = &whole.compliance[at * count..][..count];
+                    let given = line.iter().zip(&whole.lambda).map(|(w, force)| w * force).sum();
+                    span_row(data, hand, (constraint, span), k, given, places)
+                }
+            });
+        }
+    }
+    whole
+}
+
+/// Matrix of the chosen constraints: the share of soft bodies.
+fn compliance(data: &SimData, chosen: &[(Felt<'_>, u32)], whole: &Whole) -> Vec<f64> {
+    let count = whole.lambda.len();
+    let mut out = vec![0.0; count * count];
+    let soft = |((felt, _), block): (&(Felt<'_>, u32), &Block)| match felt {
+        Felt::Span(constraint, _) if constraint.is_soft() => Some((block.first, constraint.rows())),
         _ => None,
     };
-    let soft: Vec<_> = chosen.iter().enumerate().filter_map(soft).collect();
-    for (i, rows) in &soft {
-        for (j, columns) in &soft {
-            let (first, second) = (out.blocks[*i].first, out.blocks[*j].first);
-            for (a, row) in rows.clone().enumerate() {
-                for (b, column) in columns.clone().enumerate() {
-                    out.compliance[(first + a) * MAX_ROWS + second + b] = data.assembly.soft_between(row, column);
-                }
+    let soft: Vec<_> = chosen.iter().zip(&whole.blocks).filter_map(soft).collect();
+    for (first, rows) in &soft {
+        for (a, row) in rows.clone().enumerate() {
+            let line = &mut out[(first + a) * count..][..count];
+            let Some((island, given)) = data.assembly.soft_row(row) else { continue };
+            for (second, columns) in soft.iter().filter(|(_, columns)| island.contains(&columns.start)) {
+                let from = &given[columns.start - island.start..columns.end - island.start];
+                line[*second..second + columns.len()].copy_from_slice(from);
             }
         }
     }
+    out
 }
 
 /// The tip of the needle that a hand holds.
@@ -158,12 +164,12 @@ fn write_bodies(
     model: &SimModel,
     data: &SimData,
     hand: HandId,
-    chosen: &[Felt<'_>],
+    chosen: &[(Felt<'_>, u32)],
     out: &mut MechanismSnapshot,
 ) -> PerMover<u8> {
     let mut places = data.for_each_mover(NO_BODY);
     out.body_count = 0;
-    for side in chosen.iter().flat_map(|felt| felt.sides()).flatten() {
+    for side in chosen.iter().flat_map(|(felt, _)| felt.sides()).flatten() {
         if side == MoverId::Tool(hand) || places[side] != NO_BODY || out.body_count == MAX_SCENE_BODIES {
             continue;
         }
@@ -204,25 +210,27 @@ fn passes_on(data: &SimData, hand: HandId, side: MoverId) -> bool {
     }
 }
 
-/// Constraints of the hand's tool and of the bodies that hang on it, nearest first if there is not room for all.
-fn choose(data: &SimData, hand: HandId) -> (Vec<Felt<'_>>, u32) {
+/// Constraints of the hand's tool and of the bodies that hang on it, with the number of bodies between each and the tool.
+fn choose(data: &SimData, hand: HandId) -> Vec<(Felt<'_>, u32)> {
     let contacts = data.tool_contacts.iter().chain(&data.contacts).map(Felt::Contact);
     let spans = data.assembly.constraints.iter().filter_map(|c| c.span().map(|span| Felt::Span(c, span)));
     let all: Vec<Felt<'_>> = contacts.chain(spans).collect();
     let sides: Vec<[Option<MoverId>; 2]> = all.iter().map(|felt| felt.sides()).collect();
-    let mut reached = data.for_each_mover(false);
-    reached[MoverId::Tool(hand)] = true;
+    let mut hops = data.for_each_mover(None);
+    hops[MoverId::Tool(hand)] = Some(0);
     // The beam of a needle is the tool.
-    for (reached, body) in reached.bodies.iter_mut().zip(&data.bodies) {
-        *reached |= body.beam().is_some_and(|beam| beam.hand == hand);
+    for (hops, body) in hops.bodies.iter_mut().zip(&data.bodies) {
+        if body.beam().is_some_and(|beam| beam.hand == hand) {
+            *hops = Some(0);
+        }
     }
-    loop {
+    for round in 0.. {
         let mut grown = false;
         for [a, b] in &sides {
             let (Some(a), Some(b)) = (a, b) else { continue };
             for (from, to) in [(*a, *b), (*b, *a)] {
-                if reached[from] && passes_on(data, hand, to) && !reached[to] {
-                    reached[to] = true;
+                if hops[from] == Some(round) && passes_on(data, hand, to) && hops[to].is_none() {
+                    hops[to] = Some(round + 1);
                     grown = true;
                 }
             }
@@ -231,18 +239,8 @@ fn choose(data: &SimData, hand: HandId) -> (Vec<Felt<'_>>, u32) {
             break;
         }
     }
-    let touches = |sides: &[Option<MoverId>; 2]| sides.iter().flatten().any(|side| reached[*side]);
-    let mut chosen: Vec<Felt<'_>> = all.into_iter().zip(&sides).filter(|(_, s)| touches(s)).map(|(f, _)| f).collect();
-    let count = chosen.len();
-    let rows = |chosen: &[Felt<'_>]| chosen.iter().map(|felt| felt.law().rows()).sum::<usize>();
-    if count > MAX_BLOCKS || rows(&chosen) > MAX_ROWS {
-        chosen.sort_by(|a, b| a.gap(data).total_cmp(&b.gap(data)));
-        while chosen.len() > MAX_BLOCKS || rows(&chosen) > MAX_ROWS {
-            chosen.pop();
-        }
-    }
-    let dropped = count - chosen.len();
-    (chosen, dropped as u32)
+    let reached = |sides: &[Option<MoverId>; 2]| sides.iter().flatten().filter_map(|side| hops[*side]).min();
+    all.into_iter().zip(&sides).filter_map(|(felt, sides)| Some((felt, reached(sides)?))).collect()
 }
 
 /// What the haptic thread can ask about a contact of its tool: those of parts, with what stands still.
@@ -318,6 +316,7 @@ fn span_row(
             }
             End::Soft { body, anchor } => {
                 let point = data.bodies[*body].place(anchor, k);
+                row.lead_s = row.lead_s.max(data.bodies[*body].lead_s());
                 row.drift += sign(side) * direction.dot(&data.bodies[*body].carrier_speed());
                 (MoverId::Body(*body), Vec6::zeros(), point)
             }
@@ -328,6 +327,9 @@ fn span_row(
             row.bodies[side] = places[place];
             row.jacobians[side] = jacobian * sign(side);
         }
+    }
+    if constraint.law.slides(k) {
+        row.lead_s = 0.0;
     }
     let open = match constraint.law.meaning(k) {
         Meaning::Slip if on_tool.is_none() => 0.0,

@@ -228,6 +228,11 @@ impl Body {
         if let Self::Elastic(body) = self { body.answer(rows, out) } else { false }
     }
 
+    /// Viscosity of a soft body as the haptic tick has it between two steps ([`crate::mechanism::Row::lead_s`]).
+    pub(super) fn lead_s(&self) -> f64 {
+        if let Self::Corotational(body) = self { body.lead_s() } else { 0.0 }
+    }
+
     /// Takes the forces of the step on rows. Gives the largest change of place since the last call in the step, m, for bodies
     /// whose contacts are detected again at the new place; zero for others.
     pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64], last: bool) -> f64 {
