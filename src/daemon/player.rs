@@ -248,8 +248,9 @@ impl Player {
         self.newest = record;
         let Seen { views, skins } = &self.film.seen;
         self.view = at(views, self.place).copied().unwrap_or_else(SceneView::empty);
-        if let Some(frame) = at(skins, self.place).filter(|frame| frame.stamp != self.skin.stamp) {
+        if let Some(frame) = at(skins, self.place).filter(|frame| frame.stamp.sequence != self.skin.stamp.sequence) {
             self.skin.clone_from(frame);
+            self.skin.stamp.at = record.due;
         }
         let count = self.film.faults.partition_point(|(place, _)| *place <= self.place);
         if count != self.faults.len() {
@@ -377,7 +378,7 @@ impl Plant for Player {
 
     fn sight(&self) -> Sight<'_> {
         let force: Vec3 = self.film.turn * self.newest.force.force;
-        Sight { scene: &self.view, force, skin: &self.skin }
+        Sight { scene: &self.view, force, skin: &self.skin, second: None }
     }
 
     fn trail(&self) -> &Trail {
@@ -450,6 +451,7 @@ mod tests {
         };
         let (first, last) = (at(0.1), at(3.9));
         assert_eq!((first.skins.len(), last.skins.len()), (1, 1));
+        assert!(first.stamp.at.0 > 0 && first.stamp.at < last.stamp.at, "the page orders frames by their time");
         assert!(last.skins[0].stress_pa.iter().any(|pa| *pa > 100.0), "it is pushed by the end");
         assert!(first.skins[0].stress_pa.iter().all(|pa| *pa < 1.0), "and not at the beginning");
         assert!(last.path.len() > 1 && last.path != first.path, "the needle moves");

@@ -466,11 +466,11 @@ impl SceneSpec {
         let mut scene = self.clone();
         let mut random = Random::new(self.operator.seed ^ SCATTER_STREAM);
         for region in scene.bodies.iter_mut().filter_map(|body| body.elastic.as_mut()).flat_map(|e| &mut e.regions) {
-            let scatter_m = std::mem::take(&mut region.scatter_m);
-            if let (true, Selection::Region(place)) = (scatter_m > 0.0, &mut region.part) {
+            if let (true, Selection::Region(place)) = (region.scatter_m > 0.0, &mut region.part) {
                 // Evenly over a disc.
-                let (radius, angle) = (random.uniform().sqrt() * scatter_m, random.uniform() * TAU);
-                *place = place.moved(&(Vec3::new(angle.cos(), angle.sin(), 0.0) * radius));
+                let (radius, angle) = (random.uniform().sqrt() * region.scatter_m, random.uniform() * TAU);
+                region.moved = Vec3::new(angle.cos(), angle.sin(), 0.0) * radius;
+                *place = place.moved(&region.moved);
             }
         }
         scene
