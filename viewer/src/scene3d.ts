@@ -373,7 +373,12 @@ export class Scene3d {
     };
     set(this.tool, frame.tool);
     set(this.handle, frame.handle);
-    this.bodies.forEach((body, k) => set(body, frame.bodies[k] ?? [0, 0, 0, 0, 0, 0, 1]));
+    this.bodies.forEach((body, k) => {
+      const pose = frame.bodies[k];
+      // The second hand's tool is not known where its recording is missing.
+      body.visible = pose !== undefined || k !== this.second;
+      set(body, pose ?? [0, 0, 0, 0, 0, 0, 1]);
+    });
     if (!this.framed) {
       this.framed = true;
       this.look("fit");
