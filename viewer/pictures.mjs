@@ -1,6 +1,6 @@
-// Makes the pictures of docs/soft-bodies.md: runs each scene in virtual time, plays the recording in a browser, and takes
-// the scene at given moments. Equal seeds give equal runs, so that a picture changes only where scene, physics or page
-// have changed.
+// Makes the pictures of docs/soft-bodies.md: runs each scene in virtual time, plays the recording in a browser, and
+// takes the scene at given moments. Equal seeds give equal runs, so that a picture changes only where scene, physics or
+// page have changed.
 //
 // `npm run pictures [SCENE]` after `./build` and `cargo build --release`; HAPTICD names another program.
 import { execFileSync } from "node:child_process";
