@@ -104,3 +104,8 @@ fn the_lump_is_felt_as_stiffness() {
     assert!(!sinks("above", "0 mm", 0.0), "the lump gives way like the tissue");
     assert!(sinks("beside", "26 mm", 0.0), "the tissue is as stiff as the lump");
 }
+
+#[test]
+fn everyone_presses_slides_pushes_and_drags_with_a_soft_finger() {
+    everyone_achieves("soft_finger");
+}
