@@ -4,7 +4,8 @@
 //!
 //! 1. The force on the plug over its way, the socket at rest in every step and in motion: `snap-profile.svg`, `.csv`.
 //! 2. Shorter steps: the peak of the force and how deep nodes get into the plug, `snap-steps.svg`.
-//! 3. Meshes halved: the peak of the force, `snap-meshes.svg`.
+//! 3. Two prongs and a latch: forces to push in and to pull out of the coarse mesh, of the one as shipped and of that halved, `snap-meshes.svg`;
+//!    time of a step at rest of the one as shipped.
 //! 4. Few motions beside the whole body: time of an insertion step, contact included, and largest difference of displacements.
 //! 5. The click: frequency of the nose after it has left the plug, beside the slowest vibration of the socket.
 
@@ -21,6 +22,8 @@ const SPEED: f64 = 0.05;
 const STEP_S: f64 = 5e-5;
 /// Step of those at rest, s.
 const REST_STEP_S: f64 = 2e-4;
+/// Steps in which the plug is pulled out again.
+const RELEASE_STEPS: usize = 400;
 /// Steps of the study, s.
 const STEPS_S: [f64; 5] = [4e-4, 2e-4, 1e-4, 5e-5, 2.5e-5];
 /// Motions of the whole socket, and more of its prongs: 3 + 28, as many as the 6 + 25 of seed 000's coarse socket.
@@ -92,22 +95,42 @@ fn steps(options: &Options, report: &mut Report, rig: &SnapRig, rest: &Insertion
     draw_lines(&options.out.join("snap-steps.svg"), ["step, µs", "overlap, µm"], &[line])
 }
 
-/// The coarse mesh halved and halved again: the peak, and by how much each halving changes it.
+/// What it takes to push a connector together and to pull it apart, N, by mesh, and how far the mesh as shipped is off its halved one.
 fn meshes(options: &Options, report: &mut Report) -> Result<(), BenchError> {
-    let mut points: Vec<(f64, f64)> = Vec::new();
-    for halved in 0..3 {
-        let rig = SnapRig::new(SnapKind::TwoProng, Detail::Halved(halved))?;
-        let peak = rig.insert(Stepping::Static, SPEED, 2.0 * REST_STEP_S)?.peak().0;
-        let name = format!("mesh-halved-{halved}");
-        report.put(Record::new(SUITE, format!("{name}/force"), "peak", peak, "N"))?;
-        report.put(Record::new(SUITE, format!("{name}/unknowns"), "count", rig.fem.size() as f64, "1"))?;
-        if let Some((_, before)) = points.last() {
-            report.put(Record::new(SUITE, format!("{name}/force"), "change", peak / before - 1.0, "1"))?;
+    let mut lines = Vec::new();
+    for (connector, kind) in [("two-prong", SnapKind::TwoProng), ("lan", SnapKind::Latch)] {
+        let mut line = Line { name: connector.into(), points: Vec::new() };
+        let mut shipped = None;
+        for (mesh, detail) in [("coarse", Detail::Coarse), ("graded", Detail::Graded), ("halved", Detail::Halved(1))] {
+            let rig = SnapRig::new(kind, detail)?;
+            let done = rig.insert(Stepping::Static, SPEED, 2.0 * REST_STEP_S)?;
+            let forces = [done.peak().0, rig.release_force(RELEASE_STEPS)?];
+            let name = format!("{connector}/{mesh}");
+            report.put(Record::new(SUITE, format!("{name}/unknowns"), "count", rig.fem.size() as f64, "1"))?;
+            for (way, force) in ["push-in", "pull-out"].into_iter().zip(forces) {
+                report.put(Record::new(SUITE, format!("{name}/{way}"), "peak", force, "N"))?;
+            }
+            line.points.push((rig.fem.size() as f64, forces[0]));
+            match detail {
+                Detail::Graded => {
+                    if let Some(times) = Summary::of(&done.step_us) {
+                        report.put_summary(SUITE, &format!("{name}/step-at-rest"), "us", &times)?;
+                    }
+                    shipped = Some(forces);
+                }
+                Detail::Halved(_) => {
+                    let pairs = shipped.unwrap_or(forces).into_iter().zip(forces);
+                    for (way, (shipped, halved)) in ["push-in", "pull-out"].into_iter().zip(pairs) {
+                        let off = shipped / halved - 1.0;
+                        report.put(Record::new(SUITE, format!("{connector}/graded/{way}"), "off", off, "1"))?;
+                    }
+                }
+                Detail::Coarse | Detail::Fine => {}
+            }
         }
-        points.push((rig.fem.size() as f64, peak));
+        lines.push(line);
     }
-    let line = Line { name: "peak of the force".into(), points };
-    draw_lines(&options.out.join("snap-meshes.svg"), ["unknowns", "force, N"], &[line])
+    draw_lines(&options.out.join("snap-meshes.svg"), ["unknowns", "force, N"], &lines)
 }
 
 fn few_motions(

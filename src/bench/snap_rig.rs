@@ -22,6 +22,8 @@ pub const FRICTION: f64 = 0.163;
 const ABOVE_M: f64 = 0.2e-3;
 /// How near a node must be to be a contact, m.
 const REACH_M: f64 = 0.1e-3;
+/// Most contacts: those of a ring whose cells are halved are more than a haptic thread is given.
+const CONTACTS_MAX: usize = 256;
 /// How far above its rest on the socket the plug stops, m.
 const SHORT_M: f64 = 0.1e-3;
 /// How long it stays there, s: some swings of the nose.
@@ -149,6 +151,8 @@ impl SnapRig {
     /// The socket at rest under the plug, whose tip is at height `tip_m`.
     fn begin(&self, stepping: Stepping, tip_m: f64, step_s: f64) -> Result<Pushed, BenchError> {
         let elastic = ElasticModel::new(self.fem.clone(), &self.mesh, &self.touching, Vec3::zeros(), stepping);
+        let mut elastic = elastic.map_err(failed)?;
+        elastic.contacts_max = CONTACTS_MAX;
         let inertia = RigidInertia::new(0.05, crate::math::Mat3::identity() * 1e-5);
         let inertia = inertia.ok_or_else(|| BenchError::Failed("the plug has no inertia".into()))?;
         let socket = BodyModel {
@@ -156,7 +160,7 @@ impl SnapRig {
             shape: Shape::Cuboid(Cuboid { half: Vec3::repeat(1e-3) }),
             field: None,
             pose_body_shape: Pose::identity(),
-            motion: Motion::Elastic(Arc::new(elastic.map_err(failed)?)),
+            motion: Motion::Elastic(Arc::new(elastic)),
             material: 0,
             start: Pose::identity(),
         };

@@ -10,7 +10,7 @@ use crate::geometry::snap::{Detail, SnapKind};
 const CONNECTORS: [(&str, SnapKind); 3] =
     [("two-prong", SnapKind::TwoProng), ("lan", SnapKind::Latch), ("cap", SnapKind::Cap)];
 /// How fine a socket is.
-const DETAILS: [(&str, Detail); 2] = [("coarse", Detail::Coarse), ("fine", Detail::Fine)];
+const DETAILS: [(&str, Detail); 3] = [("coarse", Detail::Coarse), ("fine", Detail::Fine), ("graded", Detail::Graded)];
 
 /// Asks for the keys of a connector where it is not known whether they belong.
 pub(super) fn ask_for(shape: &Table<'_>) {
@@ -27,7 +27,9 @@ pub(super) fn read_plug(shape: &Table<'_>) -> Option<ShapeSpec> {
 
 /// `kind = "snap-socket"`
 pub(super) fn read_socket(shape: &Table<'_>) -> Option<ShapeSpec> {
-    let (connector, detail) =
-        (shape.word("connector", &CONNECTORS).required(), shape.word("detail", &DETAILS).or(Detail::Coarse));
+    let connector = shape.word("connector", &CONNECTORS).required();
+    // A ring has more contacts on a graded mesh than a snapshot holds.
+    let usual = if connector == Some(SnapKind::Cap) { Detail::Coarse } else { Detail::Graded };
+    let detail = shape.word("detail", &DETAILS).or(usual);
     Some(ShapeSpec::Socket { connector: connector?, detail })
 }

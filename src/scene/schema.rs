@@ -455,9 +455,9 @@ static SHAPE: Keys = Keys {
         .chosen(),
         Key::new(
             "detail",
-            Kind::Word(&["coarse", "fine"]),
-            "\"coarse\"",
-            "How fine the elements of a socket are: some 700 unknowns, as when left out, or 1300; a plug is rigid, and is the same with either",
+            Kind::Word(&["coarse", "fine", "graded"]),
+            "\"graded\"",
+            "How fine the elements of a socket are: some 700 unknowns, as of a cap when left out, 1300, or graded, as of the others when left out, with forces within 2 % of those of cells half as large; a plug is rigid, and is the same with each",
         )
         .chosen(),
     ],

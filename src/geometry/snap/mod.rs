@@ -66,6 +66,9 @@ pub struct SnapSpec {
     pub flank: f64,
     /// Radius of the plug's edges.
     pub round: f64,
+    /// Radius of the edge of the nose, or nothing where it is sharp. Under a line load on a sharp edge a body gives way without bound as
+    /// its mesh gets finer: next to nothing beside a prong that bends, but much beside a ring that stretches.
+    pub nose_round: f64,
 }
 
 /// Room between the nose and the groove when the plug is home, m.
@@ -94,6 +97,7 @@ impl SnapSpec {
             ramp: 30.0 * degrees,
             flank: 60.0 * degrees,
             round: 0.4e-3,
+            nose_round: 0.0,
         };
         match kind {
             SnapKind::TwoProng => two,
@@ -144,7 +148,7 @@ impl SnapSpec {
 
     /// Height over the tip at which the flank leaves a nose at rest.
     fn release_height(&self) -> f64 {
-        self.crest_height() + self.undercut / self.flank.tan()
+        self.crest_height() + self.undercut / self.flank.tan() + self.nose_round * (0.5 * self.flank).tan()
     }
 
     /// Height of the tip above the base when the flange lies on the socket: the plug is home.
@@ -156,7 +160,8 @@ impl SnapSpec {
     /// Height of the tip at which the nose first touches the ramp.
     #[must_use]
     pub fn first_touch(&self) -> f64 {
-        self.edge_height() - (self.opening() - self.tip) / self.ramp.tan()
+        let rounded = self.nose_round * (1.0 / self.ramp.cos() - 1.0);
+        self.edge_height() - (self.opening() - self.tip - rounded) / self.ramp.tan()
     }
 
     /// Height of the flange over the tip.

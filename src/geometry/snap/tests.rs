@@ -13,7 +13,7 @@ fn sockets_are_sound_bodies_of_the_papers_sizes() {
     for kind in KINDS {
         let spec = SnapSpec::shipped(kind);
         for (detail, least, most) in
-            [(Detail::Coarse, 600, 900), (Detail::Fine, 1100, 1500), (Detail::Halved(1), 3000, 8000)]
+            [(Detail::Coarse, 600, 900), (Detail::Fine, 1100, 1500), (Detail::Graded, 1500, 10_000)]
         {
             let mesh = spec.socket(detail).expect("a socket");
             let report = mesh.check();
@@ -35,11 +35,12 @@ fn the_plug_touches_the_nose_on_its_ramp_and_has_room_when_home() {
     for kind in KINDS {
         let spec = SnapSpec::shipped(kind);
         let plug = spec.plug_surface();
-        let edge = |tip: f64| plug.signed_distance(&Vec3::new(spec.opening(), 0.0, spec.edge_height() - tip)).distance;
+        let middle = |tip: f64| Vec3::new(spec.opening() + spec.nose_round, 0.0, spec.edge_height() - tip);
+        let edge = |tip: f64| plug.signed_distance(&middle(tip)).distance - spec.nose_round;
         assert!(edge(spec.first_touch() + 2e-5) > 1e-6, "{kind:?}: {}", edge(spec.first_touch() + 2e-5));
         assert!(edge(spec.first_touch() - 2e-5) < -1e-6, "{kind:?}: {}", edge(spec.first_touch() - 2e-5));
         assert!(edge(spec.home()) > 1e-4, "{kind:?}: {}", edge(spec.home()));
-        let mesh = spec.socket(Detail::Coarse).expect("a socket");
+        let mesh = spec.socket(Detail::Graded).expect("a socket");
         for node in mesh.nodes() {
             let home = plug.signed_distance(&(node - Vec3::new(0.0, 0.0, spec.home()))).distance;
             assert!(home > -1e-12, "{kind:?}: {node:?} lies {home} inside the plug that is home");

@@ -27,6 +27,8 @@ use std::sync::Arc;
 const NONE: u32 = u32::MAX;
 /// Least number of steps in a period of the slowest vibration for passive steps. With 6 the midpoint rule is off by 8 % in frequency.
 const RESOLVED: f64 = 6.0;
+/// Most contacts with a tool: as many as a snapshot holds.
+const CONTACTS_MAX: usize = 42;
 /// Frequency up to which vibrations travel to the haptic tick, Hz: more than a tick of 4 kHz can follow.
 const FOLLOWED_HZ: f64 = 2000.0;
 
@@ -65,6 +67,8 @@ pub struct ElasticModel {
     pub vibrations: Option<SlowVibrations>,
     /// Acceleration of gravity in the carrier frame, m/s².
     pub gravity: Vec3,
+    /// Most contacts with a tool; of more the nearest count. More than a snapshot holds are for studies without a haptic thread.
+    pub contacts_max: usize,
     /// Triangles that are drawn, if any.
     pub skin: Option<FemSkin>,
     /// Surface that contacts are detected on.
@@ -98,7 +102,17 @@ impl ElasticModel {
             touch_of[*node as usize] = at;
         }
         let surface = Arc::new(SoftSkin::touching(mesh, answer.nodes()));
-        Ok(Self { fem, answer, stepping, vibrations, gravity, skin: None, surface, touch_of })
+        Ok(Self {
+            fem,
+            answer,
+            stepping,
+            vibrations,
+            gravity,
+            contacts_max: CONTACTS_MAX,
+            skin: None,
+            surface,
+            touch_of,
+        })
     }
 
     /// The same to be drawn, by the surface of the mesh it was made from.

@@ -24,8 +24,6 @@ use std::sync::Arc;
 
 /// Seed of the first centres of k-means clusters.
 const CENTRES: u64 = 1;
-/// Most contacts of a linear socket with a tool: as many as a snapshot holds.
-const MOST_OF_SOCKET: usize = 42;
 /// Most contacts of a pair with a soft body that a tool carries: each of them is solved in every tick, and a Newton step of the tick takes 64
 /// unknowns. More are reduced.
 const MOST_ON_TOOL: usize = 16;
@@ -135,8 +133,8 @@ impl SoftContacts {
         };
         let pair = pair_id(touching.body.0, around.model.bodies.len() + hand.0);
         self.found.clear();
-        if around.bodies[touching.body].elastic().is_some() {
-            touching.nodes_at(&rigid, around.model.margin_m, &mut self.found);
+        if let Some(body) = around.bodies[touching.body].elastic() {
+            touching.nodes_at(&rigid, around.model.margin_m, body.model().contacts_max, &mut self.found);
         } else {
             let query = Self::query(around, carried_by.is_some(), pair);
             self.finder.against_rigid(&touching.skin.surface, &touching.place, &rigid, &query, &mut self.found);
@@ -237,7 +235,7 @@ impl Touching {
 
     /// Nodes within reach of a rigid shape, nearest first if there is not room for all (seed 000 §IV-A). A held linear body hardly
     /// turns and is detected again in every pass of a step: each node by itself needs neither its faces nor its way.
-    fn nodes_at(&self, rigid: &RigidPlace<'_>, reach_m: f64, out: &mut Vec<SoftContact>) {
+    fn nodes_at(&self, rigid: &RigidPlace<'_>, reach_m: f64, most: usize, out: &mut Vec<SoftContact>) {
         let around = rigid.shape.bounding_sphere();
         let inverse = rigid.now.inverse();
         for (node, place) in (0..).zip(&self.now) {
@@ -257,9 +255,9 @@ impl Touching {
                 });
             }
         }
-        if out.len() > MOST_OF_SOCKET {
+        if out.len() > most {
             out.sort_by(|a, b| a.gap.total_cmp(&b.gap));
-            out.truncate(MOST_OF_SOCKET);
+            out.truncate(most);
             out.sort_by_key(|contact| contact.key);
         }
     }
