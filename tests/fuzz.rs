@@ -23,7 +23,7 @@ use std::time::Instant;
 use targets::{TARGETS, Target};
 
 /// Inputs of each decoder in an ordinary run.
-const INPUTS: u64 = 400;
+const INPUTS: u64 = 1500;
 /// Most bytes that an input of less than 10 MB may take.
 const MOST_BYTES: usize = 1 << 30;
 /// Longest input made from a shipped file.
