@@ -8,6 +8,13 @@ mod common;
 #[path = "common/rates.rs"]
 mod rates;
 
+#[expect(dead_code, reason = "shared with tests of soft bodies")]
+#[path = "soft/scene.rs"]
+mod soft_scene;
+
+#[path = "common/soft_tool.rs"]
+mod soft_tool;
+
 use common::{device, model};
 use hapticd::bench::needle_rig::{LENGTH_M, Phantom};
 use hapticd::geometry::{Cuboid, HalfSpace, Shape};
@@ -18,6 +25,7 @@ use hapticd::scene::Built;
 use hapticd::shared::ToolSample;
 use hapticd::sim::{Motion, SimData, SimModel, empty_snapshot, step};
 use rates::{Rates, ball, body, scene, spread, tool};
+use soft_tool::{Kind, LENGTH as BLOCK_M, STIFFNESS, finger, hand};
 use std::sync::Arc;
 
 /// Speeds of the hand, m/s.
@@ -192,5 +200,33 @@ fn tissue_resists_a_needle_with_the_force_of_the_simulation_at_every_speed() {
         let rms = (error / count).sqrt();
         println!("{speed} m/s: rms difference {rms} N over {count} ticks, peak {peak} N");
         assert!(count > 50.0 && rms < WITHIN * peak, "{speed} m/s: {rms} N of {peak} N");
+    }
+}
+
+/// The block itself is at rest at any depth: its force is its stiffness times its compression.
+#[test]
+fn a_soft_block_on_the_tool_takes_the_same_force_to_press_at_every_speed() {
+    let floor = || vec![body("floor", Shape::HalfSpace(HalfSpace), Motion::Fixed, Pose::identity())];
+    for kind in [Kind::Linear, Kind::Corotational] {
+        for speed in SPEEDS {
+            let start = Vec3::z() * (BLOCK_M + 5e-4);
+            let haptic = hand(start);
+            let mut rig = Rates::new(vec![haptic.clone()], finger(kind, &haptic, floor(), 250.0, 0.5));
+            for _ in 0..600 {
+                rig.beat([start]);
+            }
+            let (mut worst, mut peak, mut way) = (0.0_f64, 0.0_f64, 0.0);
+            while way < 4e-3 {
+                way += speed * 1e-3;
+                let [record] = rig.beat([start - Vec3::z() * way]);
+                let exact = STIFFNESS * (BLOCK_M - record.pose_world_tool.translation.z);
+                if way > 2e-3 {
+                    worst = worst.max((record.wanted.force.z / exact - 1.0).abs());
+                    peak = peak.max(exact);
+                }
+            }
+            println!("{kind:?}, {speed} m/s: off by {:.2} % up to {peak:.2} N", 100.0 * worst);
+            assert!(worst < WITHIN, "{kind:?}, {speed} m/s: {worst}");
+        }
     }
 }

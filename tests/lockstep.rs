@@ -37,6 +37,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
             start,
         }],
         needle: None,
+        carried: Vec::new(),
         joints: Vec::new(),
         materials: vec![Material { name: "wood".into(), friction: 0.3, restitution: 0.0 }],
         gravity: Vec3::new(0.0, 0.0, -9.81),

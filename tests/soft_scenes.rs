@@ -46,3 +46,8 @@ fn everyone_squeezes_pushes_and_tips_the_soft_cube() {
 fn two_hands_of_any_skill_pick_up_the_soft_ball() {
     everyone_achieves("soft_grip");
 }
+
+#[test]
+fn everyone_presses_slides_pushes_and_drags_with_a_soft_finger() {
+    everyone_achieves("soft_finger");
+}

@@ -6,7 +6,7 @@ use crate::geometry::Shape;
 use crate::math::Pose;
 use crate::scene::Built;
 use crate::shared::{MAX_VIEW_BODIES, SkinModel};
-use crate::sim::{BodyModel, Motion, ToolBody};
+use crate::sim::{BodyModel, HandId, Motion, ToolBody};
 use serde_json::{Value as Json, json};
 
 /// The scene `built` of this name and title on this device; docs/viewer.md says what stands where.
@@ -20,11 +20,14 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
             "shape": body_shape(body),
         })
     };
-    let tool = |tool: &ToolBody| json!({ "shape": shape(&tool.shape, &tool.pose_tool_shape) });
+    let tool = |(hand, tool): (usize, &ToolBody)| {
+        let is_soft = built.sim.tool_is_soft(HandId(hand));
+        json!({ "shape": if is_soft { skinned(&tool.pose_tool_shape) } else { shape(&tool.shape, &tool.pose_tool_shape) } })
+    };
     let mut bodies: Vec<Json> = built.sim.bodies.iter().map(body).collect();
     // The other hand's tool is one more body to look at, after those that can be seen.
     if let Some(other) = built.sim.tools.get(1) {
-        let mut other = tool(other);
+        let mut other = tool((1, other));
         (other["name"], other["fixed"], other["held"]) = ("second hand".into(), false.into(), true.into());
         bodies.insert(bodies.len().min(MAX_VIEW_BODIES), other);
     }
@@ -41,7 +44,7 @@ pub(super) fn portrait(name: &str, title: &str, device: &str, built: &Built) -> 
         },
         "stable_stiffness": limits.stiffness.linear,
         "turning": built.haptic.turning.map(|turning| json!({ "rate_rad_per_s": turning.rate })),
-        "tool": built.sim.tools.first().map(tool),
+        "tool": built.sim.tools.first().map(|first| tool((0, first))),
         "bodies": bodies,
         "skins": built.skins.iter().map(skin).collect::<Vec<_>>(),
         "goals": goals,
@@ -62,10 +65,15 @@ fn skin(skin: &SkinModel) -> Json {
 /// The shape of a body; one that deforms is among the skins.
 fn body_shape(body: &BodyModel) -> Json {
     match &body.motion {
-        Motion::Elastic(elastic) if elastic.skin.is_some() => posed(json!({ "kind": "skin" }), &body.pose_body_shape),
-        Motion::Corotational(_) | Motion::Tissue(_) => posed(json!({ "kind": "skin" }), &body.pose_body_shape),
+        Motion::Elastic(elastic) if elastic.skin.is_some() => skinned(&body.pose_body_shape),
+        Motion::Corotational(_) | Motion::Tissue(_) => skinned(&body.pose_body_shape),
         _ => shape(&body.shape, &body.pose_body_shape),
     }
+}
+
+/// Stands for what is drawn by its skin.
+fn skinned(pose: &Pose) -> Json {
+    posed(json!({ "kind": "skin" }), pose)
 }
 
 fn shape(shape: &Shape, pose: &Pose) -> Json {
@@ -120,7 +128,7 @@ mod tests {
             let names: Vec<&Json> = skinned.map(|body| &body["name"]).collect();
             let skins = json["skins"].as_array().expect("skins");
             assert_eq!(names, skins.iter().map(|skin| &skin["name"]).collect::<Vec<_>>());
-            let soft = ["needle_phantom", "liver_biopsy", "soft_cube", "soft_grip"];
+            let soft = ["needle_phantom", "liver_biopsy", "soft_cube", "soft_finger", "soft_grip"];
             let deforms = name.starts_with("snap_") || soft.contains(&name);
             assert_eq!(!names.is_empty(), deforms, "{name}");
             for shape in bodies.iter().chain([&json["tool"]]).map(|body| &body["shape"]) {

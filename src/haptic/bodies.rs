@@ -130,8 +130,16 @@ impl LocalBodies {
         row.parts().map(|(body, jacobian, _)| jacobian.dot(&self.bodies[body].twist)).sum()
     }
 
-    /// Moves the bodies by one tick under the forces of the rows, and sums up what the tool did to them.
-    pub(super) fn advance(&mut self, blocks: &[Block], rows: &[Row], lambda: &[f64], period_s: f64) {
+    /// Moves the bodies by one tick under the forces of the rows, and sums up what the tool did to them. `yields`: the row gives way besides the
+    /// tool and the bodies.
+    pub(super) fn advance(
+        &mut self,
+        blocks: &[Block],
+        rows: &[Row],
+        lambda: &[f64],
+        period_s: f64,
+        yields: impl Fn(usize) -> bool,
+    ) {
         let mut pulled = [Vec6::zeros(); MAX_SCENE_BODIES];
         self.pull(rows, lambda, period_s, &mut pulled);
         for index in 0..self.count {
@@ -144,13 +152,14 @@ impl LocalBodies {
             if given.kind == RowKind::Scene {
                 continue;
             }
-            let slides = block.law.slides(row - block.first);
+            let is_smooth = block.law.slides(row - block.first) || yields(row);
             for (body, jacobian, _) in given.parts() {
                 if let Some(push) = self.pushes.get_mut(usize::from(self.bodies[body].index)) {
                     push.impulse += jacobian * impulse_row;
                     // Counted below as if it came at the beginning of the tick, as the bodies here take it. A gap makes up for
-                    // that at the next step, slip never does: friction counts as what it is, a force all through the tick.
-                    if slides {
+                    // that at the next step, slip never does, and a soft body between tool and body follows too little: their forces count as
+                    // what they are, all through the tick.
+                    if is_smooth {
                         push.moment -= jacobian * (0.5 * impulse_row * period_s);
                     }
                 }

@@ -321,7 +321,7 @@ impl LocalMechanism {
         self.tip.sharpen(&self.snapshot, &mut self.blocks);
         let rows = self.snapshot.row_count;
         if rows == 0 {
-            self.bodies.advance(&[], &[], &[], motion.period_s);
+            self.bodies.advance(&[], &[], &[], motion.period_s, |_| false);
             return LocalReport {
                 sound: true,
                 outcome: Outcome { converged: true, ..Outcome::default() },
@@ -373,7 +373,9 @@ impl LocalMechanism {
         }
         self.tip.cut(blocks, lambda, &mut self.gaps);
         let blocks = &self.blocks[..self.snapshot.block_count];
-        self.bodies.advance(blocks, self.snapshot.rows(), &self.lambda[..rows], motion.period_s);
+        let own = |row: usize| self.snapshot.compliance_row(row)[row];
+        let (given, lambda) = (self.snapshot.rows(), &self.lambda[..rows]);
+        self.bodies.advance(blocks, given, lambda, motion.period_s, |row| own(row) > 0.0);
         self.vibrations.advance(&self.snapshot, &self.lambda);
         report
     }

@@ -21,7 +21,7 @@ use crate::math::{Mapping, Pose};
 use crate::mechanism::pmi::RigidInertia;
 use crate::mechanism::solver::Settings;
 use crate::shared::SkinModel;
-use crate::sim::{BodyModel, Motion, SimModel, ToolBody, skin_models};
+use crate::sim::{BodyId, BodyModel, Carried, CarriedBy, HandId, Motion, SimModel, ToolBody, skin_models};
 
 /// Bounds of the solve in a tick. A residual of 10⁻⁶ of the largest violation, some tenths of a millimetre, is far below
 /// what can be felt, and the next tick goes on from there.
@@ -141,7 +141,8 @@ fn watched(spec: &SceneSpec, [device, second]: [&DeviceSpec; 2], watch: Watch) -
         return Err(spec.source.report(problems));
     };
     built.sim.margin_m = built.sim.margin_m.max(other_built.sim.margin_m);
-    built.sim.tools.extend(other_built.sim.tools);
+    join_tool(&mut built.sim, other_built.sim);
+    built.skins = skin_models(&built.sim);
     together(&mut problems, &built.sim, [spec, &other]);
     let failed = problems.errors() > 0;
     let warnings = spec.source.report(problems);
@@ -151,6 +152,18 @@ fn watched(spec: &SceneSpec, [device, second]: [&DeviceSpec; 2], watch: Watch) -
     let Built { haptic, mapping, handle_start, script, skill, seed, .. } = other_built;
     let second = SecondHand { haptic, mapping, handle_start, script, skill, seed };
     Ok(Built { warnings, second: Some(Box::new(second)), ..built })
+}
+
+/// Adds the tool of the second hand, and the body that it carries.
+fn join_tool(sim: &mut SimModel, mut other: SimModel) {
+    for Carried { body, by } in other.carried {
+        if let CarriedBy::Tool { pose_tool_body, is_whole, .. } = by {
+            let by = CarriedBy::Tool { hand: HandId(1), pose_tool_body, is_whole };
+            sim.carried.push(Carried { body: BodyId(sim.bodies.len()), by });
+            sim.bodies.push(BodyModel { name: "second_hand.tool".to_owned(), ..other.bodies.swap_remove(body.0) });
+        }
+    }
+    sim.tools.extend(other.tools);
 }
 
 /// A tool on a spring that is much faster than the simulation is felt by the other hand as it was, not as it is: more than this
@@ -184,10 +197,10 @@ fn together(problems: &mut Problems, sim: &SimModel, hands: [&SceneSpec; 2]) {
 fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Problems, Option<Built>) {
     let mut check = Check { spec, device, shop, problems: Problems::default(), solids: Vec::new(), held: None };
     check.solids();
-    let limits = check.limits();
-    let policy = check.policy();
+    let (limits, policy) = (check.limits(), check.policy());
     let bodies = check.bodies();
     let tool = check.tool();
+    let soft_tool = tool.as_ref().and_then(|tool| check.soft_tool(tool));
     let needle = tool.as_ref().zip(bodies.as_ref()).and_then(|(tool, bodies)| check.needle(tool, bodies));
     check.needle_asked();
     let joints = check.joints();
@@ -206,7 +219,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
     else {
         return (problems, None);
     };
-    let sim = SimModel {
+    let mut sim = SimModel {
         bodies,
         tools: vec![tool.clone()],
         needle,
@@ -219,6 +232,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
         soft_contacts: spec.soft_contacts,
         ..SimModel::empty(spec.simulation_hz, margin_m)
     };
+    carry(spec, &mut sim, soft_tool);
     let haptic = HapticModel {
         limits,
         mechanics: device.mechanics,
@@ -251,9 +265,25 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
     (problems, Some(built))
 }
 
+/// Adds what moves carriers: supports that breathe, and the tool where it deforms.
+fn carry(spec: &SceneSpec, sim: &mut SimModel, soft_tool: Option<(BodyModel, CarriedBy)>) {
+    for (index, body) in spec.bodies.iter().enumerate() {
+        let breathing = body.elastic.as_ref().and_then(|elastic| elastic.breathing);
+        sim.carried.extend(breathing.map(|by| Carried { body: BodyId(index), by: CarriedBy::Support(by) }));
+    }
+    if let Some((body, by)) = soft_tool {
+        sim.carried.push(Carried { body: BodyId(sim.bodies.len()), by });
+        sim.bodies.push(body);
+    }
+}
+
 /// What the haptic thread may query: parts and what they meet, and the tool of a scene with deformable bodies.
 fn surfaces(sim: &SimModel, tool: &ToolBody) -> Surfaces {
     let is_part = |shape: &Shape| matches!(shape, Shape::Part(_));
+    if sim.tool_is_soft(HandId(0)) {
+        // Its contacts come from the simulation alone.
+        return Surfaces::default();
+    }
     let parts = is_part(&tool.shape) || sim.bodies.iter().any(|body| is_part(&body.shape));
     let deforms = sim.bodies.iter().any(|body| matches!(body.motion, Motion::Elastic(_)));
     if !parts && !deforms {
@@ -454,7 +484,7 @@ impl Check<'_> {
             }
             // The hub and tissue do not touch; where the needle starts is looked at by itself.
             let (Some(held), false) = (&held, body.weight == Weight::Tissue) else { continue };
-            let tool = Placed { shape: &held.shape, pose: &spec.tool.pose, deforms: false };
+            let tool = Placed { shape: &held.shape, pose: &spec.tool.pose, deforms: held.elements.is_some() };
             if let Some(depth) = overlap_m(&tool, &this) {
                 let depth = millimetres(depth);
                 let message = format!("the tool starts {depth} inside `{}`", body.name);
@@ -485,7 +515,8 @@ impl Check<'_> {
             self.error("simulation", &message, "lower `simulation`: no one could feel the steps in between");
         }
         let travel = limits.speed.linear * self.spec.mapping.motion_scale * MARGIN_STEPS / rate;
-        let deforms = self.spec.bodies.iter().any(|body| body.weight == Weight::Elastic);
+        let tool_deforms = self.spec.tool.elastic.is_some();
+        let deforms = tool_deforms || self.spec.bodies.iter().any(|body| body.weight == Weight::Elastic);
         let (least, most) = match (deforms, self.has_parts()) {
             (true, _) => MARGIN_ELASTIC_M,
             (false, true) => MARGIN_PARTS_M,

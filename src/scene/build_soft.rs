@@ -11,11 +11,14 @@ use super::make::{Unmade, beside};
 use super::spec::{ShapeSpec, Source};
 use super::spec_soft::{ElasticSpec, MaterialSpec, Selection, SoftModelKind, SoftStepKind};
 use super::workshop::read_one;
+use crate::collision::MAX_BODIES;
 use crate::device::operator::Name;
 use crate::fem::{FemModel, FemSpec, Mass, Material, Ordering, Rayleigh, ReducedModel, RegimeSpec};
 use crate::geometry::snap::{HELD, TOUCHING};
 use crate::geometry::tet::{Group, Members, TetMesh};
-use crate::math::Vec3;
+use crate::math::{Pose, Vec3};
+use crate::shared::MAX_HANDS;
+use crate::sim::{BodyModel, CarriedBy, HandId, ToolBody};
 use crate::sim::{CorotationalModel, ElasticError, ElasticModel, Motion, Stepping, Steps};
 use std::sync::Arc;
 
@@ -126,23 +129,80 @@ pub(super) fn check_reduced(reduced: &ReducedModel, fem: &FemModel) -> Result<()
     Err(Unmade::new(message, help))
 }
 
+/// Where a deformable body comes from.
+struct Origin<'a> {
+    name: &'a str,
+    /// How it is marked.
+    at: &'a str,
+    is_socket: bool,
+    /// A tool or a support that moves carries it.
+    is_carried: bool,
+    /// Acceleration of gravity in its frame, m/s².
+    gravity: Vec3,
+}
+
 impl Check<'_> {
     /// How the body `index` deforms; none, and problems, where that cannot be.
     pub(super) fn soft(&mut self, index: usize, mesh: &Arc<TetMesh>) -> Option<Motion> {
         let body = &self.spec.bodies[index];
-        let elastic = body.elastic.as_ref()?;
-        let at = format!("body.{index}");
-        let is_socket = matches!(body.shape, ShapeSpec::Socket { .. });
-        let gravity = body.pose.rotation.inverse_transform_vector(&self.spec.gravity);
-        let begun = self.shop.watch.begin(format!("elements of `{}`", body.name));
+        let origin = Origin {
+            name: &body.name,
+            at: &format!("body.{index}"),
+            is_socket: matches!(body.shape, ShapeSpec::Socket { .. }),
+            is_carried: body.elastic.as_ref().is_some_and(|elastic| elastic.breathing.is_some()),
+            gravity: body.pose.rotation.inverse_transform_vector(&self.spec.gravity),
+        };
+        self.soft_motion(body.elastic.as_ref()?, mesh, &origin)
+    }
+
+    /// The body that is the tool, where the tool deforms, and how the tool carries it; problems where that cannot be. A tool has no weight, and
+    /// neither has what it carries: the hand holds it.
+    pub(super) fn soft_tool(&mut self, tool: &ToolBody) -> Option<(BodyModel, CarriedBy)> {
+        let spec = &self.spec.tool;
+        let elastic = spec.elastic.as_ref()?;
+        if elastic.breathing.is_some() {
+            self.error(
+                "tool.elastic",
+                "`breathing` moves a support, and a tool moves with its hand",
+                "remove `breathing`",
+            );
+        }
+        if self.spec.needle.is_some() {
+            let help = "take a cylinder or another rigid solid as its hub, or remove [needle]";
+            self.error("tool.shape", "a needle is clamped in a hub, and this tool deforms", help);
+        }
+        if self.spec.bodies.len() + 2 * MAX_HANDS > MAX_BODIES {
+            let most = MAX_BODIES - 2 * MAX_HANDS;
+            let message = format!("with a tool that deforms at most {most} bodies fit");
+            self.error("tool.shape", &message, "leave some out, or take a rigid tool");
+        }
+        let mesh = self.held.as_ref()?.elements.clone()?;
+        let origin = Origin { name: "tool", at: "tool", is_socket: false, is_carried: true, gravity: Vec3::zeros() };
+        let motion = self.soft_motion(elastic, &mesh, &origin)?;
+        let body = BodyModel {
+            name: "tool".to_owned(),
+            shape: tool.shape.clone(),
+            field: None,
+            pose_body_shape: Pose::identity(),
+            motion,
+            material: tool.material,
+            start: tool.start * tool.pose_tool_shape,
+        };
+        let by = CarriedBy::Tool { hand: HandId(0), pose_tool_body: tool.pose_tool_shape, is_whole: true };
+        Some((body, by))
+    }
+
+    fn soft_motion(&mut self, elastic: &ElasticSpec, mesh: &Arc<TetMesh>, origin: &Origin<'_>) -> Option<Motion> {
+        let at = origin.at;
+        let begun = self.shop.watch.begin(format!("elements of `{}`", origin.name));
         let made = begun
             .map_err(|unmade| (format!("{at}.elastic"), unmade))
-            .and_then(|()| parts_of(elastic, mesh, is_socket, &at, &self.spec.source))
-            .and_then(|parts| motion_of(&parts, &gravity).map_err(|unmade| (format!("{at}.elastic"), unmade)));
+            .and_then(|()| parts_of(elastic, mesh, origin, &self.spec.source))
+            .and_then(|parts| motion_of(&parts, &origin.gravity).map_err(|unmade| (format!("{at}.elastic"), unmade)));
         match made {
             Ok(motion) => Some(motion),
             Err((key, unmade)) => {
-                self.error(&key, &format!("`{}`: {}", body.name, unmade.message), &unmade.help);
+                self.error(&key, &format!("`{}`: {}", origin.name, unmade.message), &unmade.help);
                 None
             }
         }
@@ -172,8 +232,7 @@ impl Check<'_> {
 fn parts_of(
     elastic: &ElasticSpec,
     mesh: &Arc<TetMesh>,
-    is_socket: bool,
-    at: &str,
+    &Origin { at, is_socket, is_carried, .. }: &Origin<'_>,
     source: &Source,
 ) -> Result<SoftParts, Fault> {
     let mesh = with_named_groups(elastic, mesh, at)?;
@@ -182,9 +241,13 @@ fn parts_of(
     let default = if is_socket { SoftModelKind::Linear } else { SoftModelKind::Corotational };
     let model = elastic.model.unwrap_or(default);
     check_step(elastic, model, !held.is_empty(), at)?;
+    if is_carried {
+        check_carried(elastic, !held.is_empty(), at)?;
+    }
     let reduced = elastic.reduced.as_ref().map(|file| read_reduced(file, at, source)).transpose()?;
     let touching = mesh.group(TOUCHING).filter(|_| is_socket).map(|group| mesh.group_nodes(group));
-    let (damping, step, self_contact) = (elastic.damping, elastic.step, elastic.self_contact);
+    let (damping, self_contact) = (elastic.damping, elastic.self_contact);
+    let step = if is_carried { SoftStepKind::Static } else { elastic.step };
     Ok(SoftParts { mesh, materials, damping, held, touching, model, step, reduced, self_contact })
 }
 
@@ -317,6 +380,26 @@ fn check_step(elastic: &ElasticSpec, model: SoftModelKind, is_held: bool, at: &s
             fault(format!("{at}.reduced"), "this step does not use the reduced model", help)
         }
         _ => Ok(()),
+    }
+}
+
+/// Rejects what a tool or a support that moves cannot carry.
+fn check_carried(elastic: &ElasticSpec, is_held: bool, at: &str) -> Result<(), Fault> {
+    if !is_held {
+        let help = "hold a group, such as held = [\"top\"]";
+        return fault(format!("{at}.elastic"), "nothing clamps this body to what carries it", help);
+    }
+    match elastic.step {
+        SoftStepKind::Static | SoftStepKind::Auto if elastic.reduced.is_none() => Ok(()),
+        _ => {
+            let help =
+                "write step = \"static\", or remove `step` and `reduced`; the mass of a tool is that of its proxy";
+            fault(
+                format!("{at}.step"),
+                "a body that a tool or a breathing support carries goes from rest to rest",
+                help,
+            )
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 use super::read_joint::read_joints;
 use super::read_operator::{Names, read_operator};
 use super::read_shape::{read_pose, read_shape};
-use super::read_soft::read_elastic;
+use super::read_soft::{Owner, read_elastic};
 use super::read_task::read_task;
 use super::read_tissue::{read_needle, read_tissue};
 use super::read_turning::read_turning;
@@ -221,7 +221,7 @@ fn read_body(
     let mass = table.quantity("mass", Dimension::Mass).at_least(MASS_KG.0).at_most(MASS_KG.1);
     let density = table.quantity("density", Dimension::Density).positive().at_most(DENSITY_MAX);
     let deforms = matches!(shape, Some(ShapeSpec::Socket { .. } | ShapeSpec::Soft(_)));
-    let elastic = read_elastic(table, deforms, &format!("body.{index}"), source);
+    let elastic = read_elastic(table, (deforms, Owner::Body), &format!("body.{index}"), source);
     let is_tissue = matches!(shape, Some(ShapeSpec::Tissue(_)));
     let tissue = read_tissue(table, is_tissue);
     let weight = match (fixed, table.contains("mass"), table.contains("density")) {
@@ -253,7 +253,9 @@ fn read_body(
 fn read_tool(table: &Table<'_>, materials: &[&str], source: &mut Source) -> Option<ToolSpec> {
     source.mark("tool", table.span());
     source.mark("tool.pose", table.span_of("pose"));
-    source.mark("tool.shape", table.span_of("shape"));
+    for key in ["shape", "elastic"] {
+        source.mark(format!("tool.{key}"), table.span_of(key));
+    }
     let shape = read_shape(table);
     let mass_kg = table.quantity("mass", Dimension::Mass).at_least(MASS_KG.0).at_most(MASS_KG.1).required();
     let material = table.reference("material", "material", materials).required();
@@ -261,20 +263,18 @@ fn read_tool(table: &Table<'_>, materials: &[&str], source: &mut Source) -> Opti
     if matches!(shape, Some(ShapeSpec::Socket { .. })) {
         table.error("shape", "a socket is held by its base, not by a hand", "take a plug, or another solid");
     }
-    if matches!(shape, Some(ShapeSpec::Soft(_))) {
-        table.error(
-            "shape",
-            "a tool is rigid, but this shape deforms",
-            "take \"box\", \"sphere\" or another rigid solid",
-        );
-    }
     if matches!(shape, Some(ShapeSpec::Tissue(_))) {
         table.error("shape", "tissue cannot be held by a hand", "take a cylinder, or another solid, and add [needle]");
     }
     if matches!(shape, Some(ShapeSpec::Plain(Shape::HalfSpace(_)))) {
         table.error("shape", "a half-space has no end and cannot be held", "take a sphere, a box or another solid");
     }
-    Some(ToolSpec { shape: shape?, mass_kg: mass_kg?, material: material?, pose })
+    let deforms = matches!(shape, Some(ShapeSpec::Soft(_)));
+    let elastic = read_elastic(table, (deforms, Owner::Tool), "tool", source);
+    if deforms && elastic.is_none() {
+        return None;
+    }
+    Some(ToolSpec { shape: shape?, mass_kg: mass_kg?, material: material?, pose, elastic })
 }
 
 const COUPLINGS: [(&str, CouplingKind); 3] =

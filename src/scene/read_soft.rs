@@ -5,6 +5,7 @@
 use super::read_operator::read_name;
 use super::read_part::UNITS;
 use super::read_shape::{LENGTH_M, PLACE_MAX_M, direction, length, offset, one_of, radius};
+use super::read_tissue::read_breathing;
 use super::spec::{ShapeSpec, Source};
 use super::spec_soft::{
     ElasticSpec, GroupSpec, MaterialSpec, RegionSpec, Selection, SoftForm, SoftModelKind, SoftShapeSpec, SoftStepKind,
@@ -102,8 +103,21 @@ pub(super) fn read_form(shape: &Table<'_>, kind: SoftKind) -> Option<ShapeSpec> 
     }))
 }
 
-/// `elastic = { … }`, `[[group]]` and `[[region]]` of a body, for shapes that deform only; `at` is how the body is marked.
-pub(super) fn read_elastic(body: &Table<'_>, deforms: bool, at: &str, source: &mut Source) -> Option<ElasticSpec> {
+/// What a deformable shape belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Body,
+    /// A tool has a mass of its own, that of its proxy.
+    Tool,
+}
+
+/// `elastic = { … }`, `[[group]]` and `[[region]]` of a body or a tool, for shapes that deform only; `at` is how it is marked.
+pub(super) fn read_elastic(
+    body: &Table<'_>,
+    (deforms, owner): (bool, Owner),
+    at: &str,
+    source: &mut Source,
+) -> Option<ElasticSpec> {
     for key in ["elastic", "group", "region"] {
         if !deforms && body.contains(key) {
             let help = "remove it, or take a shape of kind \"snap-socket\", \"soft-box\" or another that deforms";
@@ -111,7 +125,7 @@ pub(super) fn read_elastic(body: &Table<'_>, deforms: bool, at: &str, source: &m
         }
     }
     for key in ["fixed", "mass", "density"] {
-        if deforms && body.contains(key) {
+        if deforms && owner == Owner::Body && body.contains(key) {
             let help = "remove it; `held` in `elastic` holds groups of the mesh, `density` in `elastic` gives the mass";
             body.error(key, &format!("`{key}` has no meaning for a shape that deforms"), help);
         }
@@ -139,8 +153,10 @@ pub(super) fn read_elastic(body: &Table<'_>, deforms: bool, at: &str, source: &m
     let reduced = table.string("reduced").check(|text| !text.trim().is_empty(), "the path of a reduced model");
     let reduced = reduced.optional();
     let self_contact = table.boolean("self_contact").or(false);
+    let breathing = table.table("breathing").optional().map(|table| read_breathing(&table));
     let (groups, regions) = (groups?, regions?);
-    Some(ElasticSpec { material, damping, held, model, step, reduced, self_contact, groups, regions })
+    let breathing = breathing.map_or(Some(None), |breathing| breathing.map(Some))?;
+    Some(ElasticSpec { material, damping, held, model, step, reduced, self_contact, breathing, groups, regions })
 }
 
 /// The tables `[[key]]`; none where one of them is wrong.

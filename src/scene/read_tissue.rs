@@ -205,7 +205,7 @@ fn read_relaxation(table: &Table<'_>) -> Option<Relaxation> {
     Some(Relaxation { share: share?, time_s: time? })
 }
 
-fn read_breathing(table: &Table<'_>) -> Option<Breathing> {
+pub(super) fn read_breathing(table: &Table<'_>) -> Option<Breathing> {
     let way = table.vector("way", Dimension::Length).at_least(-WAY_MAX_M).at_most(WAY_MAX_M).required();
     let period = table.quantity("period", Dimension::Time).at_least(PERIOD_S.0).at_most(PERIOD_S.1).required();
     Some(Breathing { way: way?, period_s: period? })

@@ -212,6 +212,11 @@ const fn elastic(kind: &'static [(&'static str, &'static str)]) -> Choice {
     Choice::needing(&["elastic"]).when(kind).allowing(&["group", "region"]).refusing(&["fixed"])
 }
 
+/// A tool that deforms.
+const fn soft_tool(kind: &'static [(&'static str, &'static str)]) -> Choice {
+    Choice::needing(&["elastic"]).when(kind).allowing(&["group", "region"])
+}
+
 /// Bodies that deform.
 const DEFORMS: &[(&str, &str)] = &[
     ("shape.kind", "\"snap-socket\""),
@@ -244,8 +249,8 @@ const NOT_FREE: &[(&str, &str)] = &[
     ("shape.kind", "\"tissue-organ\""),
     ("shape.kind", "\"tissue-mesh\""),
 ];
-/// What no hand can hold.
-const NOT_HELD: &[(&str, &str)] = &[
+/// Tools that deform, and what no hand can hold.
+const NOT_RIGID_TOOL: &[(&str, &str)] = &[
     ("shape.kind", "\"half-space\""),
     ("shape.kind", "\"snap-socket\""),
     ("shape.kind", "\"soft-box\""),
@@ -265,12 +270,31 @@ static TOOL: Keys = Keys {
     heading: "[tool]",
     about: "What the hand holds in the scene: a proxy that contacts stop.",
     keys: &[
-        Key::table("shape", &SHAPE, "Its shape, any but a half-space"),
+        Key::table("shape", &SHAPE, "Its shape, any but a half-space, a snap-socket and tissue"),
         quantity("mass", D::Mass, "\"50 g\"", "Mass of the proxy").at_least(1e-6).at_most(1000.0),
         Key::new("material", Kind::Reference("material"), "\"steel\"", "Its surface"),
         Key::table("pose", &POSE, "The shape's frame in the scene at the start").optional("at the origin, not turned"),
+        Key::table(
+            "elastic",
+            &ELASTIC,
+            "How a tool deforms; the groups in `held` are clamped to the hand, and `step` is \"static\"",
+        )
+        .chosen(),
+        Key::new("group", Kind::Tables(&GROUP, GROUPS_MAX), "", "Named parts of a tool that deforms").chosen(),
+        Key::new("region", Kind::Tables(&REGION, REGIONS_MAX), "", "Parts of it that are made of another material")
+            .chosen(),
     ],
-    choices: &[Choice::needing(&[]).unless(NOT_HELD)],
+    choices: &[
+        Choice::needing(&[]).unless(NOT_RIGID_TOOL),
+        soft_tool(&[("shape.kind", "\"soft-box\"")]),
+        soft_tool(&[("shape.kind", "\"soft-cylinder\"")]),
+        soft_tool(&[("shape.kind", "\"soft-sphere\"")]),
+        soft_tool(&[("shape.kind", "\"soft-shell\"")]),
+        soft_tool(&[("shape.kind", "\"soft-tube\"")]),
+        soft_tool(&[("shape.kind", "\"soft-torus\"")]),
+        soft_tool(&[("shape.kind", "\"tet-mesh\"")]),
+        soft_tool(&[("shape.kind", "\"stuffed\"")]),
+    ],
 };
 
 static POSE: Keys = Keys {

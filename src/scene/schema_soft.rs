@@ -6,6 +6,7 @@ use super::read_joint::COMPLIANCE_MAX;
 use super::read_soft::{DAMPING_MAX, POISSON_MAX, YOUNG_PA};
 use super::schema::{quantity, vector};
 use super::schema_task::direction;
+use super::schema_tissue::BREATHING;
 use crate::files::Dimension as D;
 use crate::files::schema::{Choice, Key, Keys, Kind, NOT_BLANK};
 
@@ -62,6 +63,7 @@ pub(super) static ELASTIC: Keys = Keys {
         )
         .optional("none"),
         Key::new("self_contact", Kind::Boolean, "true", "The body can touch itself").or("false"),
+        Key::table("breathing", &BREATHING, "How what holds the body moves; `step` is \"static\" then").optional("it does not"),
     ],
     choices: &[],
 };

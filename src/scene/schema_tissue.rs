@@ -100,7 +100,7 @@ static RELAXATION: Keys = Keys {
     choices: &[],
 };
 
-static BREATHING: Keys = Keys {
+pub(super) static BREATHING: Keys = Keys {
     heading: "breathing = { … }",
     about: "What holds the body moves to and fro, and rests longest where it starts: at the end of breathing out.",
     keys: &[

@@ -9,7 +9,7 @@ use crate::scene::make::make;
 use crate::scene::task::Condition;
 use crate::scene::workshop::{Watch, Workshop};
 use crate::scene::{Built, SceneSpec, build, open_device, parse};
-use crate::sim::{BodyId, JointKind};
+use crate::sim::{BodyId, CarriedBy, HandId, JointKind};
 use std::path::{Path, PathBuf};
 
 /// A scene with these bodies and a ball far above them.
@@ -53,7 +53,8 @@ fn parts_in(text: &str, name: &Path) -> SoftParts {
         .unwrap_or_else(|unmade| unreachable!("{}", unmade.message));
     let is_socket = matches!(body.shape, ShapeSpec::Socket { .. });
     let (elastic, mesh) = (body.elastic.as_ref().expect("it deforms"), solid.elements.expect("it has elements"));
-    parts_of(elastic, &mesh, is_socket, "body.0", &spec.source).unwrap_or_else(|(_, e)| unreachable!("{}", e.message))
+    let origin = Origin { name: "x", at: "body.0", is_socket, is_carried: false, gravity: Vec3::zeros() };
+    parts_of(elastic, &mesh, &origin, &spec.source).unwrap_or_else(|(_, e)| unreachable!("{}", e.message))
 }
 
 fn parts(text: &str) -> SoftParts {
@@ -412,13 +413,55 @@ fn each_mistake_in_the_keys_of_a_soft_body_is_located_and_says_what_to_do() {
 }
 
 #[test]
-fn a_shape_that_deforms_needs_elastic_and_a_tool_is_rigid() {
+fn a_shape_that_deforms_needs_elastic() {
     let missing = text(&format!("[body.jelly]\nmaterial = \"gel\"\nshape = {{ {BOX} }}\n"));
-    let held_tool = text("").replace("kind = \"sphere\", radius = \"5 mm\"", BOX);
+    check_mistakes(&[("no elastic", missing, "the shape deforms, but `elastic` is missing", "write elastic = {")]);
+}
+
+/// A scene with a tool that deforms.
+fn soft_tool(elastic: &str) -> String {
+    text("").replace("kind = \"sphere\", radius = \"5 mm\" }", &format!("{BOX} }}\n{elastic}"))
+}
+
+#[test]
+fn a_tool_that_deforms_is_a_body_that_the_hand_carries() {
+    let text = soft_tool(&format!("elastic = {{ {JELLY}, held = [\"top\"] }}"));
+    let built = built(&text, Path::new("x")).expect("a soft tool");
+    let (sim, tool) = (&built.sim, &built.sim.tools[0]);
+    assert!(sim.tool_is_soft(HandId(0)) && sim.bodies.len() == 1 && built.skins.len() == 1);
+    assert_eq!(tool.inertia.mass_kg(), 0.05);
+    assert_eq!(sim.bodies[0].start, tool.start * tool.pose_tool_shape);
+    let Motion::Corotational(model) = &sim.bodies[0].motion else { unreachable!("it is corotational") };
+    assert_eq!((model.steps, model.gravity), (Steps::QuasiStatic, Vec3::zeros()));
     check_mistakes(&[
-        ("no elastic", missing, "the shape deforms, but `elastic` is missing", "write elastic = {"),
-        ("soft tool", held_tool, "a tool is rigid, but this shape deforms", "another rigid solid"),
+        ("no elastic", soft_tool(""), "the shape deforms, but `elastic` is missing", "write elastic = {"),
+        ("not held", soft_tool(&format!("elastic = {{ {JELLY} }}")), "nothing clamps this body", "held = [\"top\"]"),
+        (
+            "with inertia",
+            soft_tool(&format!("elastic = {{ {JELLY}, held = [\"top\"], step = \"implicit\" }}")),
+            "goes from rest to rest",
+            "step = \"static\"",
+        ),
+        (
+            "breathing",
+            soft_tool(&format!(
+                "elastic = {{ {JELLY}, held = [\"top\"], breathing = {{ way = [0, 0, \"5 mm\"], period = \"4 s\" }} }}"
+            )),
+            "`breathing` moves a support",
+            "remove `breathing`",
+        ),
     ]);
+}
+
+#[test]
+fn what_holds_a_soft_body_can_breathe() {
+    let breathing = "breathing = { way = [0, 0, \"5 mm\"], period = \"4 s\" }";
+    let text = body(BOX, &format!("{JELLY}, held = [\"bottom\"], {breathing}"), "");
+    let built = built(&text, Path::new("x")).expect("a breathing box");
+    let Some(CarriedBy::Support(found)) = built.sim.carrier_of(BodyId(0)) else { unreachable!("it breathes") };
+    assert_eq!((found.way, found.period_s), (Vec3::new(0.0, 0.0, 0.005), 4.0));
+    let free = body(BOX, &format!("{JELLY}, {breathing}"), "");
+    check_mistakes(&[("not held", free, "nothing clamps this body to what carries it", "held = [")]);
 }
 
 #[test]

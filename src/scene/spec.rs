@@ -270,6 +270,8 @@ pub struct ToolSpec {
     pub material: usize,
     /// The shape's frame in the scene at the start.
     pub pose: Pose,
+    /// How it deforms, where it does: what is held is clamped to the hand.
+    pub elastic: Option<ElasticSpec>,
 }
 
 /// The ways of rendering.
@@ -465,7 +467,10 @@ impl SceneSpec {
     pub(super) fn scattered(&self) -> Self {
         let mut scene = self.clone();
         let mut random = Random::new(self.operator.seed ^ SCATTER_STREAM);
-        for region in scene.bodies.iter_mut().filter_map(|body| body.elastic.as_mut()).flat_map(|e| &mut e.regions) {
+        let bodies = scene.bodies.iter_mut().map(|body| &mut body.elastic);
+        let tools = [Some(&mut scene.tool), scene.second_hand.as_mut().map(|hand| &mut hand.tool)];
+        let all = bodies.chain(tools.into_iter().flatten().map(|tool| &mut tool.elastic));
+        for region in all.flatten().flat_map(|elastic| &mut elastic.regions) {
             let scatter_m = std::mem::take(&mut region.scatter_m);
             if let (true, Selection::Region(place)) = (scatter_m > 0.0, &mut region.part) {
                 // Evenly over a disc.

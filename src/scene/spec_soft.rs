@@ -6,6 +6,7 @@ use crate::fem::{Material, Rayleigh};
 use crate::geometry::mesh::LengthUnit;
 use crate::geometry::tet::Region;
 use crate::math::Vec3;
+use crate::sim::Breathing;
 
 /// The solids that are filled with tetrahedra.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,6 +173,8 @@ pub struct ElasticSpec {
     pub reduced: Option<String>,
     /// The body can touch itself.
     pub self_contact: bool,
+    /// How what holds it moves.
+    pub breathing: Option<Breathing>,
     /// Named parts besides those of the mesh.
     pub groups: Vec<GroupSpec>,
     /// Materials by place; a later one takes precedence.

@@ -9,7 +9,7 @@ use super::body::rigid::Mover;
 use super::body::{Anchor, Body};
 use super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::source::contact::Contact;
-use crate::math::{Twist, Vec3, Vec6, join};
+use crate::math::{Pose, Twist, Vec3, Vec6, join};
 use crate::mechanism::{BlockId, Law, Meaning};
 
 /// What a constraint acts on, on one side.
@@ -21,6 +21,8 @@ pub(super) enum End {
     Tool { hand: HandId, point_tool: Vec3, start: Vec3, end: Vec3 },
     /// A point of a rigid body, and the row on its twist.
     Rigid { mover: MoverId, point_body: Vec3, rows: [Vec6; 3] },
+    /// A point of a rigid body whose motion is given, since the haptic thread moves it: its place at the start and at the end of the step.
+    Led { mover: MoverId, point_body: Vec3, start: Vec3, end: Vec3 },
     /// An anchor of a soft body.
     Soft { body: BodyId, anchor: Anchor },
 }
@@ -63,9 +65,24 @@ impl End {
         match self {
             Self::Rigid { mover, .. } => mover.body().filter(|_| movers[*mover].yields()),
             Self::Soft { body, .. } => Some(*body),
-            Self::Still { .. } | Self::Tool { .. } => None,
+            Self::Still { .. } | Self::Tool { .. } | Self::Led { .. } => None,
         }
     }
+}
+
+/// When a place is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// At the start of the step.
+    Start,
+    /// At its end, as far as it is known without constraint forces; rigid bodies of the solve stay where they are.
+    Free,
+    /// As things stand.
+    Now,
+}
+
+fn point_at(pose: &Pose, point: &Vec3) -> Vec3 {
+    pose.rotation * point + pose.translation.vector
 }
 
 impl Span {
@@ -78,40 +95,43 @@ impl Span {
     fn place(&mut self, movers: &PerMover<Mover>) {
         let (directions, turns) = (self.directions, self.turns.is_some());
         for (side, end) in self.ends.iter_mut().enumerate() {
-            let End::Rigid { mover, point_body, rows } = end else { continue };
-            let bent = &movers[*mover].bent;
-            *rows = directions.map(|d| {
-                let row = if turns {
-                    join(&Vec3::zeros(), &bent.pose.rotation.inverse_transform_vector(&d))
-                } else {
-                    bent.row_of_point(point_body, &d)
-                };
-                row * sign(side)
-            });
+            match end {
+                End::Rigid { mover, point_body, rows } => {
+                    let bent = &movers[*mover].bent;
+                    *rows = directions.map(|d| {
+                        let row = if turns {
+                            join(&Vec3::zeros(), &bent.pose.rotation.inverse_transform_vector(&d))
+                        } else {
+                            bent.row_of_point(point_body, &d)
+                        };
+                        row * sign(side)
+                    });
+                }
+                End::Led { mover, point_body, start, end } => {
+                    let mover = &movers[*mover];
+                    *start = point_at(&mover.pose, point_body);
+                    *end = point_at(&mover.coming(), point_body);
+                }
+                End::Still { .. } | End::Tool { .. } | End::Soft { .. } => {}
+            }
         }
     }
 
-    /// Place along row `row`, from A to B: at the start of the step, or without constraint forces at its end but for rigid bodies, which
-    /// stay where they are. `soft` picks the place of an anchor.
+    /// Place along row `row`, from A to B. `soft` picks the place of an anchor.
     fn along(
         &self,
         row: usize,
         movers: &PerMover<Mover>,
-        at_end: bool,
+        when: When,
         soft: impl Fn(BodyId, &Anchor, usize) -> Vec3,
     ) -> f64 {
         let place = |end: &End| match end {
             End::Still { point, .. } => *point,
-            End::Tool { start, end, .. } => {
-                if at_end {
-                    *end
-                } else {
-                    *start
-                }
-            }
-            End::Rigid { mover, point_body, .. } => {
-                let pose = &movers[*mover].pose;
-                pose.rotation * point_body + pose.translation.vector
+            End::Tool { start, .. } | End::Led { start, .. } if when == When::Start => *start,
+            End::Tool { end, .. } => *end,
+            End::Led { end, .. } if when == When::Free => *end,
+            End::Rigid { mover, point_body, .. } | End::Led { mover, point_body, .. } => {
+                point_at(&movers[*mover].pose, point_body)
             }
             End::Soft { body, anchor } => soft(*body, anchor, row),
         };
@@ -131,8 +151,17 @@ impl Span {
     pub(super) fn violation(&self, row: usize, movers: &PerMover<Mover>, bodies: &[Body]) -> f64 {
         match self.turns {
             Some(angles) => angles[row],
-            None => self.along(row, movers, true, |body, anchor, row| bodies[body].place(anchor, row)),
+            None => self.along(row, movers, When::Now, |body, anchor, row| bodies[body].place(anchor, row)),
         }
+    }
+
+    /// Share of ends whose motion is given by that of rigid bodies in the place of row `row` at the end of the step; none without such an end.
+    fn led_along(&self, row: usize) -> Option<f64> {
+        let share = |(side, end): (usize, &End)| match end {
+            End::Led { end, .. } => Some(sign(side) * self.directions[row].dot(end)),
+            _ => None,
+        };
+        self.ends.iter().enumerate().filter_map(share).reduce(|a, b| a + b)
     }
 }
 
@@ -216,6 +245,11 @@ impl Constraint {
         (0..2).filter_map(|side| self.rigid_rows(side)).map(|(m, rows)| rows[row].dot(&of(&movers[m]))).sum()
     }
 
+    /// How far ends whose motion is given are along row `row` at the end of the step; none without such an end.
+    pub(super) fn led_along(&self, row: usize) -> Option<f64> {
+        self.span().and_then(|span| span.led_along(row))
+    }
+
     /// Free violation of row `row` at the end of a step of `step_s`. `lambda` is the force of the row in the last step.
     pub(super) fn free(&self, row: usize, movers: &PerMover<Mover>, bodies: &[Body], step_s: f64, lambda: f64) -> f64 {
         let moved = step_s * self.rate(row, movers, |mover| mover.free + mover.creep);
@@ -228,11 +262,11 @@ impl Constraint {
         if let Some(angles) = span.turns {
             return angles[row] + moved;
         }
-        let end = span.along(row, movers, true, |body, anchor, row| bodies[body].free_place(anchor, row));
+        let end = span.along(row, movers, When::Free, |body, anchor, row| bodies[body].free_place(anchor, row));
         if self.law.meaning(row) != Meaning::Slip {
             return end + moved;
         }
-        let start = span.along(row, movers, false, |body, anchor, row| bodies[body].start_place(anchor, row));
+        let start = span.along(row, movers, When::Start, |body, anchor, row| bodies[body].start_place(anchor, row));
         // Slip rows carry no stored compliance deflection.
         end - start + moved - self.law.compliance() * lambda
     }
@@ -249,11 +283,8 @@ impl Constraint {
         };
         let place = |end: &End| match end {
             End::Still { body, point } => Some(((*body)?, *point)),
-            End::Tool { .. } => None,
-            End::Rigid { mover, point_body, .. } => {
-                let pose = &movers[*mover].pose;
-                Some((mover.body()?, pose.rotation * point_body + pose.translation.vector))
-            }
+            End::Tool { .. } | End::Led { .. } => None,
+            End::Rigid { mover, point_body, .. } => Some((mover.body()?, point_at(&movers[*mover].pose, point_body))),
             End::Soft { body, anchor } => Some((*body, bodies[*body].place(anchor, 0))),
         };
         let (a, b) = (place(&span.ends[0])?, place(&span.ends[1])?);

@@ -4,6 +4,7 @@
 
 use super::assemble::Assembly;
 use super::body::beam::Beam;
+use super::body::carrier::CarriedBy;
 use super::body::corotational::Corotational;
 use super::body::elastic::Elastic;
 use super::body::rigid::Mover;
@@ -158,8 +159,8 @@ impl SimData {
             bodies: model.bodies.iter().map(fixed).collect(),
         };
         let mut bodies = Vec::with_capacity(model.bodies.len() + 1);
-        for body in &model.bodies {
-            bodies.push(make_body(model, body)?);
+        for (index, body) in model.bodies.iter().enumerate() {
+            bodies.push(make_body(model, body, model.carrier_of(BodyId(index)))?);
         }
         let soft_contacts = SoftContacts::new(&bodies);
         let needle = match (&model.needle, model.tools.first()) {
@@ -334,15 +335,15 @@ impl SimData {
 }
 
 /// A body at its start, at rest.
-fn make_body(model: &SimModel, body: &BodyModel) -> Result<Body, SimError> {
+fn make_body(model: &SimModel, body: &BodyModel, by: Option<CarriedBy>) -> Result<Body, SimError> {
     Ok(match &body.motion {
         Motion::Fixed => Body::Fixed,
         Motion::Rigid(inertia) => {
             let gravity = Gravity { acceleration: model.gravity };
             Body::Rigid(Box::new(RigidBody::new(*inertia, gravity, Coriolis::Midpoint, body.start, Twist::zeros())))
         }
-        Motion::Elastic(elastic) => Body::Elastic(Box::new(Elastic::new(elastic.clone(), body.start))),
-        Motion::Corotational(soft) => Body::Corotational(Box::new(Corotational::new(soft.clone(), body.start))),
+        Motion::Elastic(elastic) => Body::Elastic(Box::new(Elastic::new(elastic.clone(), body.start, by))),
+        Motion::Corotational(soft) => Body::Corotational(Box::new(Corotational::new(soft.clone(), body.start, by))),
         Motion::Tissue(tissue) => {
             Body::Tissue(Box::new(Tissue::new(tissue.clone(), body.start).map_err(NeedleError::from)?))
         }
@@ -387,9 +388,13 @@ fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
         let both = [body_of(pair.a), body_of(pair.b)];
         model.joints.iter().any(|joint| joint.bodies == both || joint.bodies == [both[1], both[0]])
     };
+    let is_soft_tool = |collider: ColliderId| match MoverId::of_slot(colliders[usize::from(collider.0)].body, hands) {
+        MoverId::Tool(hand) => model.tool_is_soft(hand),
+        MoverId::Body(_) => false,
+    };
     let mut pairs = CollisionModel::every_pair(&colliders, is_fixed);
     // Soft bodies have a detection of their own; bodies that a joint connects do not touch.
-    pairs.retain(|pair| !deforms(pair.a) && !deforms(pair.b) && !joined(pair));
+    pairs.retain(|pair| ![pair.a, pair.b].into_iter().any(|side| deforms(side) || is_soft_tool(side)) && !joined(pair));
     let made = CollisionModel::new(&colliders, pairs, model.margin_m)?;
     let made = made.reducing(model.reduction, CONTACTS_OF_PARTS);
     // A short step needs no watch: what is next is among the contacts.

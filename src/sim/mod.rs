@@ -18,6 +18,7 @@ mod step;
 pub mod thread;
 
 pub use body::beam::Beam;
+pub use body::carrier::{Carried, CarriedBy};
 pub use body::corotational::{Corotational, CorotationalModel, Steps};
 pub use body::elastic::{Elastic, ElasticError, ElasticModel, Stepping};
 pub use body::surface::SoftSkin;

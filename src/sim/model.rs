@@ -2,7 +2,8 @@
 //!
 //! Thread: any (plain data, made by `scene`).
 
-use super::{BodyId, CorotationalModel, ElasticModel, NeedleModel, TissueModel};
+use super::body::carrier::{Carried, CarriedBy};
+use super::{BodyId, CorotationalModel, ElasticModel, HandId, NeedleModel, TissueModel};
 use crate::collision::Reduction;
 use crate::collision::field::Baked;
 use crate::geometry::Shape;
@@ -115,6 +116,8 @@ pub struct SimModel {
     pub tools: Vec<ToolBody>,
     /// The needle that the first tool holds, where it is one.
     pub needle: Option<Arc<NeedleModel>>,
+    /// Soft bodies on carriers that move; all others are kept in the world.
+    pub carried: Vec<Carried>,
     /// Joints between bodies.
     pub joints: Vec<JointModel>,
     /// Materials, as they are at the start.
@@ -158,6 +161,7 @@ impl SimModel {
             bodies: Vec::new(),
             tools: Vec::new(),
             needle: None,
+            carried: Vec::new(),
             joints: Vec::new(),
             materials: Vec::new(),
             gravity: Vec3::zeros(),
@@ -169,6 +173,20 @@ impl SimModel {
             soft_contacts: SOFT_CONTACTS,
             solver: Settings::default(),
         }
+    }
+
+    /// What moves the carrier frame of a body.
+    #[must_use]
+    pub fn carrier_of(&self, body: BodyId) -> Option<CarriedBy> {
+        self.carried.iter().find(|carried| carried.body == body).map(|carried| carried.by)
+    }
+
+    /// The tool of a hand is a soft body: its own shape touches nothing.
+    #[must_use]
+    pub fn tool_is_soft(&self, of: HandId) -> bool {
+        let is_whole =
+            |carried: &Carried| matches!(carried.by, CarriedBy::Tool { hand, is_whole: true, .. } if hand == of);
+        self.carried.iter().any(is_whole)
     }
 
     /// Length of a step, s.

@@ -56,15 +56,10 @@ impl Felt<'_> {
     }
 
     /// What is on its two sides; none for what nothing moves.
-    fn sides(&self) -> [Option<MoverId>; 2] {
+    fn sides(&self, data: &SimData) -> [Option<MoverId>; 2] {
         match self {
             Self::Contact(contact) => contact.movers.map(Some),
-            Self::Span(_, span) => [0, 1].map(|side: usize| match &span.ends[side] {
-                End::Still { .. } => None,
-                End::Tool { hand, .. } => Some(MoverId::Tool(*hand)),
-                End::Rigid { mover, .. } => Some(*mover),
-                End::Soft { body, .. } => Some(MoverId::Body(*body)),
-            }),
+            Self::Span(_, span) => [0, 1].map(|side: usize| moved_with(data, &span.ends[side])),
         }
     }
 
@@ -169,7 +164,7 @@ fn write_bodies(
 ) -> PerMover<u8> {
     let mut places = data.for_each_mover(NO_BODY);
     out.body_count = 0;
-    for side in chosen.iter().flat_map(|(felt, _)| felt.sides()).flatten() {
+    for side in chosen.iter().flat_map(|(felt, _)| felt.sides(data)).flatten() {
         if side == MoverId::Tool(hand) || places[side] != NO_BODY || out.body_count == MAX_SCENE_BODIES {
             continue;
         }
@@ -215,15 +210,9 @@ fn choose(data: &SimData, hand: HandId) -> Vec<(Felt<'_>, u32)> {
     let contacts = data.tool_contacts.iter().chain(&data.contacts).map(Felt::Contact);
     let spans = data.assembly.constraints.iter().filter_map(|c| c.span().map(|span| Felt::Span(c, span)));
     let all: Vec<Felt<'_>> = contacts.chain(spans).collect();
-    let sides: Vec<[Option<MoverId>; 2]> = all.iter().map(|felt| felt.sides()).collect();
+    let sides: Vec<[Option<MoverId>; 2]> = all.iter().map(|felt| felt.sides(data)).collect();
     let mut hops = data.for_each_mover(None);
     hops[MoverId::Tool(hand)] = Some(0);
-    // The beam of a needle is the tool.
-    for (hops, body) in hops.bodies.iter_mut().zip(&data.bodies) {
-        if body.beam().is_some_and(|beam| beam.hand == hand) {
-            *hops = Some(0);
-        }
-    }
     for round in 0.. {
         let mut grown = false;
         for [a, b] in &sides {
@@ -303,28 +292,35 @@ fn span_row(
     let direction = span.directions[k];
     let mut row = Row::EMPTY;
     let mut on_tool = None;
+    let own = [0, 1].map(|side: usize| moved_with(data, &span.ends[side]) == Some(MoverId::Tool(hand)));
     for (side, end) in span.ends.iter().enumerate() {
-        let (place, jacobian, point_world) = match end {
+        let Some(moved) = moved_with(data, end) else { continue };
+        let (jacobian, point_world) = match end {
             End::Still { .. } => continue,
             End::Tool { hand: other, point_tool, end, .. } => {
-                let pose = &data.seen[other.0].pose_world_tool;
-                (MoverId::Tool(*other), row_at(pose, point_tool, &direction), *end)
+                (row_at(&data.seen[other.0].pose_world_tool, point_tool, &direction), *end)
             }
             End::Rigid { mover, point_body, rows } => {
                 let pose = &data.movers[*mover].pose;
-                (*mover, rows[k] * sign(side), pose.rotation * point_body + pose.translation.vector)
+                (rows[k] * sign(side), pose.rotation * point_body + pose.translation.vector)
+            }
+            End::Led { mover, point_body, .. } => {
+                let pose = &data.movers[*mover].pose;
+                (row_at(pose, point_body, &direction), pose.rotation * point_body + pose.translation.vector)
             }
             End::Soft { body, anchor } => {
-                let point = data.bodies[*body].place(anchor, k);
-                row.lead_s = row.lead_s.max(data.bodies[*body].lead_s());
-                row.drift += sign(side) * direction.dot(&data.bodies[*body].carrier_speed());
-                (MoverId::Body(*body), Vec6::zeros(), point)
+                let body = &data.bodies[*body];
+                row.lead_s = row.lead_s.max(body.lead_s());
+                row.drift += sign(side) * body.frame().map_or(0.0, |frame| direction.dot(&frame.speed));
+                let point = body.place(anchor, k);
+                (soft_row(data, moved, &point, &direction), point)
             }
         };
-        if held_by(data, place) == Some(hand) {
-            on_tool = Some((sign(side), point_world));
-        } else if places[place] != NO_BODY {
-            row.bodies[side] = places[place];
+        if own[side] {
+            // A row between two points of the tool does not move with it.
+            on_tool = (own != [true; 2]).then_some((sign(side), point_world));
+        } else if places[moved] != NO_BODY {
+            row.bodies[side] = places[moved];
             row.jacobians[side] = jacobian * sign(side);
         }
     }
@@ -384,12 +380,24 @@ fn write_vibrations(data: &SimData, chosen: &[Felt<'_>], out: &mut MechanismSnap
     }
 }
 
-/// The hand that a tool, or a body which a tool carries, belongs to.
-fn held_by(data: &SimData, side: MoverId) -> Option<HandId> {
-    match side {
-        MoverId::Tool(hand) => Some(hand),
-        MoverId::Body(body) => data.bodies[body].beam().map(|beam| beam.hand),
+/// What moves an end: a soft body that a tool carries moves with the tool, but for its deformation, which is in `W`.
+fn moved_with(data: &SimData, end: &End) -> Option<MoverId> {
+    match end {
+        End::Still { .. } => None,
+        End::Tool { hand, .. } => Some(MoverId::Tool(*hand)),
+        End::Rigid { mover, .. } | End::Led { mover, .. } => Some(*mover),
+        End::Soft { body, .. } => {
+            let carried = data.bodies[*body].hand().map(MoverId::Tool);
+            carried.or(Some(MoverId::Body(*body)))
+        }
     }
+}
+
+/// Row of a point of a soft body on the twist of the tool that carries it; zero on another carrier.
+fn soft_row(data: &SimData, moved: MoverId, point: &Vec3, direction: &Vec3) -> Vec6 {
+    let MoverId::Tool(hand) = moved else { return Vec6::zeros() };
+    let tool = &data.seen[hand.0].pose_world_tool;
+    row_at(tool, &tool.inverse_transform_point(&(*point).into()).coords, direction)
 }
 
 /// Row of a point fixed to something at `pose`, along a direction, on its twist.

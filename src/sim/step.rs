@@ -19,8 +19,10 @@
 //! Tools are not bodies of the solve. The force of a tool on a rigid body is found by the haptic thread, which renders it, and arrives as
 //! impulses: a step moves the scene through the time that has just passed, under the forces that the hands have felt in it. To solve for
 //! the tool's force here as well would give the scene a force of its own: at 30 Hz the two then differ enough to shake a box in the hand.
-//! For soft bodies a tool is an obstacle at its place at the end of the step: the answer to a *place* is well posed for any step. Two
-//! hands on one body add up; a snapshot tells each hand of the other ([`super::publish`]).
+//! For soft bodies a tool is an obstacle at its place at the end of the step: the answer to a *place* is well posed for any step. A soft body
+//! that a tool carries is part of the tool: rigid bodies are moved by the impulses that the haptic thread found, and are obstacles at their
+//! places at the end of the step for the body that touches them. Two hands on one body add up; a snapshot tells each hand of the other
+//! ([`super::publish`]).
 
 use super::assemble::wrench_on;
 use super::body::Body;
@@ -119,10 +121,9 @@ fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) -> bool {
     for (seen, tool) in data.seen.iter_mut().zip(tools) {
         *seen = *tool;
     }
-    for body in &mut data.bodies {
-        if let Body::Tissue(tissue) = body {
-            tissue.breathe(step_s);
-        }
+    let SimData { bodies, seen, .. } = data;
+    for body in bodies.iter_mut().filter(|body| body.hand().is_none()) {
+        body.carry(seen, step_s);
     }
     let Some(tool) = data.seen.first() else { return false };
     // A tool that was never stamped is moved by no haptic thread.
@@ -132,10 +133,9 @@ fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) -> bool {
     {
         needle.hear(&tool.tip, &data.bodies);
     }
-    for body in &mut data.bodies {
-        if let Body::Beam(beam) = body {
-            beam.carry(&data.seen[beam.hand.0].pose_world_tool);
-        }
+    let SimData { bodies, seen, .. } = data;
+    for body in bodies.iter_mut().filter(|body| body.hand().is_some()) {
+        body.carry(seen, step_s);
     }
     heard
 }
@@ -356,7 +356,8 @@ fn bend_again(data: &mut SimData, step_s: f64) -> bool {
     let moves = |constraint: &Constraint| (0..2).any(|side| constraint.rigid_rows(side).is_some());
     let assembly = &data.assembly;
     let forced = assembly.constraints.iter().any(|c| moves(c) && assembly.lambda[c.rows()].iter().any(|f| *f != 0.0));
-    if !forced {
+    let is_led = assembly.constraints.iter().any(|c| c.led_along(0).is_some());
+    if !forced && !is_led {
         return false;
     }
     let (mut movers, mut steps) = (data.movers.clone(), data.steps.clone());
@@ -398,6 +399,8 @@ fn rows_fit(
         let found = new.rate(row, movers, |m| m.midpoint) - old.rate(row, before, |m| m.midpoint);
         let guessed = new.rate(row, movers, |m| m.twist) - old.rate(row, before, |m| m.twist);
         miss = miss.max(step_s * found.abs().max(guessed.abs()));
+        let led = new.led_along(row).zip(old.led_along(row)).map_or(0.0, |(new, old)| (new - old).abs());
+        miss = miss.max(led);
     }
     match &old.kind {
         Kind::Contact(contact) => {

@@ -70,6 +70,7 @@ fn model() -> SimModel {
             start: far,
         }],
         needle: None,
+        carried: Vec::new(),
         joints: Vec::new(),
         materials: vec![Material { name: "steel".into(), friction: FRICTION, restitution: 0.0 }],
         gravity: Vec3::zeros(),

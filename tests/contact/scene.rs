@@ -138,6 +138,7 @@ impl Scene {
                 start: away,
             }],
             needle: None,
+            carried: Vec::new(),
             joints: Vec::new(),
             materials,
             gravity,

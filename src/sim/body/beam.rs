@@ -3,6 +3,7 @@
 //! Thread: simulation.
 
 use super::super::ids::HandId;
+use super::carrier::{CarriedBy, Carrier};
 use super::{Anchor, SoftRow};
 use crate::fem::{BeamBody, BeamError, BeamRow, BeamSpec};
 use crate::math::{Pose, Vec3};
@@ -10,12 +11,8 @@ use crate::math::{Pose, Vec3};
 /// See the file's head.
 pub struct Beam {
     body: BeamBody,
-    /// Which tool carries it.
-    pub(in crate::sim) hand: HandId,
-    /// The hub in the frame of the tool.
-    pose_tool_hub: Pose,
-    /// Takes a point from where the hub has carried it back to its place at the start of the step.
-    carried: Pose,
+    /// Frame of the hub.
+    pub(super) carrier: Carrier,
     rows: Vec<BeamRow>,
 }
 
@@ -30,8 +27,9 @@ impl Beam {
         pose_tool_hub: Pose,
         tool: &Pose,
     ) -> Result<Self, BeamError> {
-        let body = BeamBody::new(spec, &(tool * pose_tool_hub))?;
-        Ok(Self { body, hand, pose_tool_hub, carried: Pose::identity(), rows: Vec::new() })
+        let hub = tool * pose_tool_hub;
+        let by = CarriedBy::Tool { hand, pose_tool_body: pose_tool_hub, is_whole: false };
+        Ok(Self { body: BeamBody::new(spec, &hub)?, carrier: Carrier::new(Some(by), hub), rows: Vec::new() })
     }
 
     /// The beam itself.
@@ -40,15 +38,9 @@ impl Beam {
         &self.body
     }
 
-    /// Moves the hub with the tool.
-    pub(in crate::sim) fn carry(&mut self, tool: &Pose) {
-        let hub = tool * self.pose_tool_hub;
-        self.carried = *self.body.hub() * hub.inverse();
-        self.body.move_hub(&hub);
-    }
-
-    pub(super) fn carrier(&self) -> &Pose {
-        self.body.hub()
+    /// Moves the hub with the carrier.
+    pub(super) fn follow(&mut self) {
+        self.body.move_hub(&self.carrier.pose);
     }
 
     pub(super) fn prepare(&mut self, _step_s: f64) -> bool {
@@ -79,7 +71,8 @@ impl Beam {
     }
 
     pub(super) fn start_place(&self, anchor: &Anchor, _row: usize) -> Vec3 {
-        (self.carried * nalgebra::Point3::from(self.body.point(anchor.along()))).coords
+        let back = self.carrier.before * self.carrier.pose.inverse();
+        (back * nalgebra::Point3::from(self.body.point(anchor.along()))).coords
     }
 
     pub(super) fn free_place(&self, anchor: &Anchor, _row: usize) -> Vec3 {

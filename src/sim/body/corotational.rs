@@ -7,6 +7,7 @@
 //! deformation alone, `W − h² H_r M⁻¹ H_rᵀ`, was tried: the difference is not positive semi-definite where the body is deformed, and the tick's
 //! problem has no solution then.
 
+use super::carrier::{CarriedBy, Carrier};
 use super::surface::SoftSkin;
 use super::{Anchor, FemRows, Point, SoftRow, place_of};
 use crate::fem::{CorotationalBody, FemError, FemModel, FemSkin, Regime, RegimeSpec, nearest_rotation};
@@ -79,7 +80,7 @@ impl CorotationalModel {
 pub struct Corotational {
     model: Arc<CorotationalModel>,
     body: CorotationalBody,
-    pose: Pose,
+    pub(super) carrier: Carrier,
     rows: FemRows,
     step_s: f64,
     waited: u32,
@@ -91,17 +92,17 @@ pub struct Corotational {
 }
 
 impl Corotational {
-    /// The body at rest at `pose`.
+    /// The body at rest at `pose`, on a carrier that `by` moves.
     #[must_use]
-    pub fn new(model: Arc<CorotationalModel>, pose: Pose) -> Self {
+    pub(in crate::sim) fn new(model: Arc<CorotationalModel>, pose: Pose, by: Option<CarriedBy>) -> Self {
         let mut body = CorotationalBody::new(model.fem.clone(), model.gravity);
-        if model.steps == Steps::QuasiStatic {
+        if model.steps == Steps::QuasiStatic || by.is_some() {
             body.set_regime(Regime::QuasiStatic);
         }
         let zeros = vec![0.0; model.fem.size()];
         Self {
             body,
-            pose,
+            carrier: Carrier::new(by, pose),
             rows: FemRows::default(),
             step_s: 0.0,
             waited: 0,
@@ -136,14 +137,10 @@ impl Corotational {
         self.energy_j
     }
 
-    pub(super) fn carrier(&self) -> &Pose {
-        &self.pose
-    }
-
     /// Chooses the regime by the length of the step against the slowest vibration. The rule of computing time is not applied: a step that
     /// depends on the clock could not be run again to the bit.
     pub(in crate::sim) fn choose_regime(&mut self, step_s: f64) {
-        if let Steps::Auto(spec) = self.model.steps {
+        if let (Steps::Auto(spec), false) = (self.model.steps, self.carrier.moves()) {
             let held = !self.model.is_free;
             let coarseness = if self.model.period_s > 0.0 { step_s / self.model.period_s } else { 0.0 };
             let next = spec.next(self.body.regime(), &mut self.waited, held, 0.0, coarseness);
@@ -161,7 +158,7 @@ impl Corotational {
     }
 
     pub(super) fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
-        self.rows.collect(&self.model.fem, &self.pose, rows);
+        self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
         // Fails only before the first step.
         let _ = self.body.compliance(&self.rows.rows, &mut self.rows.work, out);
     }
@@ -181,7 +178,7 @@ impl Corotational {
     }
 
     pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64]) -> f64 {
-        self.rows.collect(&self.model.fem, &self.pose, rows);
+        self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
         let force = self.rows.transposed(&self.model.fem, forces);
         let _ = self.body.apply_contact(force);
         0.0
@@ -189,7 +186,7 @@ impl Corotational {
 
     /// Changes the velocity by `A⁻¹ Hᵀp/h`, the answer of the step to the impulses `p`.
     pub(super) fn strike(&mut self, rows: &[SoftRow<'_>], impulses: &[f64]) {
-        self.rows.collect(&self.model.fem, &self.pose, rows);
+        self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
         // Fails only before the first step and for impulses that are not finite.
         let _ = self.body.strike(self.rows.transposed(&self.model.fem, impulses));
     }
@@ -205,24 +202,25 @@ impl Corotational {
             let _ = self.body.set_state(&self.safe.0, &self.safe.1);
         }
         self.energy_j = self.body.elastic_energy() + self.body.kinetic_energy();
-        self.turned = self.pose.rotation.inverse() * self.mean_pose().rotation;
+        self.turned = self.carrier.pose.rotation.inverse() * self.mean_pose().rotation;
         finished && sound
     }
 
     pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        self.place(anchor, row)
+        let Some(point) = anchor.point(row) else { return Vec3::zeros() };
+        place_of(&self.model.fem, &self.carrier.before, point, self.body.position())
     }
 
     pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
         let Some(point) = anchor.point(row) else { return Vec3::zeros() };
         let fem = &self.model.fem;
         let moved = fem.field_over(&point.spread, self.body.midpoint()) * self.step_s;
-        place_of(fem, &self.pose, point, self.body.position()) + self.pose.rotation * moved
+        place_of(fem, &self.carrier.pose, point, self.body.position()) + self.carrier.pose.rotation * moved
     }
 
     pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {
         let Some(point) = anchor.point(row) else { return Vec3::zeros() };
-        place_of(&self.model.fem, &self.pose, point, self.body.position())
+        place_of(&self.model.fem, &self.carrier.pose, point, self.body.position())
     }
 
     pub(super) fn node_shift(&self, node: u32) -> Vec3 {
@@ -235,7 +233,7 @@ impl Corotational {
     /// Place of a point of the body now, in the world.
     #[must_use]
     pub fn place_now(&self, point: &Point) -> Vec3 {
-        place_of(&self.model.fem, &self.pose, point, self.body.position())
+        place_of(&self.model.fem, &self.carrier.pose, point, self.body.position())
     }
 
     /// Linear momentum, kg·m/s, and angular momentum about the origin of the world, kg·m²/s.
@@ -256,8 +254,8 @@ impl Corotational {
             let Some(first) = fem.first_of(node) else { continue };
             let of = |x: &[f64]| Vec3::new(x[first], x[first + 1], x[first + 2]);
             let local = fem.rest()[node as usize] + of(self.body.position());
-            let place = self.pose.rotation * local + self.pose.translation.vector;
-            each(*mass, place, self.pose.rotation * of(self.body.velocity()));
+            let place = self.carrier.pose.rotation * local + self.carrier.pose.translation.vector;
+            each(*mass, place, self.carrier.pose.rotation * of(self.body.velocity()));
         }
     }
 
@@ -266,7 +264,7 @@ impl Corotational {
     #[must_use]
     pub fn mean_pose(&self) -> Pose {
         if !self.model.is_free {
-            return self.pose;
+            return self.carrier.pose;
         }
         let fem = &self.model.fem;
         let (mut mass_kg, mut rest, mut now) = (0.0, Vec3::zeros(), Vec3::zeros());
@@ -282,6 +280,6 @@ impl Corotational {
             deformation += (arm + rest + self.node_shift(node) - now) * arm.transpose() * *mass;
         }
         let rotation = nearest_rotation(&deformation, &self.turned);
-        self.pose * Pose::from_parts((now - rotation * rest).into(), rotation)
+        self.carrier.pose * Pose::from_parts((now - rotation * rest).into(), rotation)
     }
 }

@@ -10,6 +10,7 @@
 //! Either way the haptic tick gets `G` and the place of each node at rest without force ([`super::super::publish`]); of a body with time
 //! also its slow vibrations, which the tick follows itself. What the hand feels is the same at every rate of the simulation.
 
+use super::carrier::{CarriedBy, Carrier};
 use super::surface::SoftSkin;
 use super::{Anchor, FemRows, Point, SoftRow, place_of};
 use crate::fem::{
@@ -139,7 +140,7 @@ pub struct Elastic {
     inner: Inner,
     /// The body goes from rest to rest in the step under way.
     is_static: bool,
-    pose: Pose,
+    pub(super) carrier: Carrier,
     /// Displacement of each touching node, and that at the start of the step.
     shift: Vec<Vec3>,
     start: Vec<Vec3>,
@@ -151,9 +152,9 @@ pub struct Elastic {
 }
 
 impl Elastic {
-    /// The body at rest at `pose`.
+    /// The body at rest at `pose`, on a carrier that `by` moves.
     #[must_use]
-    pub fn new(model: Arc<ElasticModel>, pose: Pose) -> Self {
+    pub(in crate::sim) fn new(model: Arc<ElasticModel>, pose: Pose, by: Option<CarriedBy>) -> Self {
         let none = |size: usize| vec![0.0; size];
         let inner = match &model.stepping {
             Stepping::Static => Inner::Static,
@@ -176,7 +177,7 @@ impl Elastic {
         Self {
             inner,
             is_static,
-            pose,
+            carrier: Carrier::new(by, pose),
             start: shift.clone(),
             shift,
             force: vec![Vec3::zeros(); count],
@@ -236,10 +237,6 @@ impl Elastic {
         }
     }
 
-    pub(super) fn carrier(&self) -> &Pose {
-        &self.pose
-    }
-
     pub(super) fn reaches(&self, point: &Point) -> bool {
         point.spread.parts().any(|(node, _)| self.model.touch(node).is_some())
     }
@@ -248,7 +245,8 @@ impl Elastic {
         self.step_s = step_s;
         let slow = self.model.vibrations.as_ref();
         let period_s = slow.map_or(f64::INFINITY, |slow| std::f64::consts::TAU / slow.slowest.sqrt());
-        self.is_static = matches!(self.inner, Inner::Static) || RESOLVED * step_s > period_s;
+        let at_rest = matches!(self.inner, Inner::Static) || self.carrier.moves();
+        self.is_static = at_rest || RESOLVED * step_s > period_s;
         match &mut self.inner {
             _ if self.is_static => true,
             Inner::Static => true,
@@ -264,7 +262,7 @@ impl Elastic {
         touches.parts.clear();
         touches.first.push(0);
         for row in rows {
-            let direction = self.pose.rotation.inverse_transform_vector(&row.direction);
+            let direction = self.carrier.pose.rotation.inverse_transform_vector(&row.direction);
             if let Some(point) = row.anchor.point(row.row) {
                 for (node, weight) in point.spread.parts() {
                     touches.parts.extend(self.model.touch(node).map(|at| (at, direction * weight)));
@@ -300,7 +298,7 @@ impl Elastic {
         match &mut self.inner {
             Inner::Static => {}
             Inner::Full { body, .. } => {
-                self.rows.collect(&self.model.fem, &self.pose, rows);
+                self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
                 // Fails only before the first step.
                 let _ = body.compliance(&self.rows.rows, &mut self.rows.work, out);
             }
@@ -309,7 +307,7 @@ impl Elastic {
                 shapes.clear();
                 shapes.resize(rows.len() * size, 0.0);
                 for (row, shape) in rows.iter().zip(shapes.chunks_exact_mut(size.max(1))) {
-                    let direction = self.pose.rotation.inverse_transform_vector(&row.direction);
+                    let direction = self.carrier.pose.rotation.inverse_transform_vector(&row.direction);
                     let Some(point) = row.anchor.point(row.row) else { continue };
                     for (node, weight) in point.spread.parts() {
                         body.add_force(node, &(direction * weight), shape);
@@ -357,7 +355,7 @@ impl Elastic {
         match &mut self.inner {
             Inner::Static => {}
             Inner::Full { body, .. } => {
-                self.rows.collect(&self.model.fem, &self.pose, rows);
+                self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
                 // Of the body's own size.
                 let _ = body.apply_contact(self.rows.transposed(&self.model.fem, forces));
             }
@@ -407,12 +405,17 @@ impl Elastic {
     }
 
     fn in_world(&self, anchor: &Anchor, row: usize, of: impl Fn(usize) -> Vec3) -> Vec3 {
+        self.in_frame(&self.carrier.pose, anchor, row, of)
+    }
+
+    /// Place in the world with the carrier frame at `pose`.
+    fn in_frame(&self, pose: &Pose, anchor: &Anchor, row: usize, of: impl Fn(usize) -> Vec3) -> Vec3 {
         let Some(point) = anchor.point(row) else { return Vec3::zeros() };
-        self.pose.rotation * (point.rest + self.sum(point, of)) + self.pose.translation.vector
+        pose.rotation * (point.rest + self.sum(point, of)) + pose.translation.vector
     }
 
     pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        self.in_world(anchor, row, |at| self.start[at])
+        self.in_frame(&self.carrier.before, anchor, row, |at| self.start[at])
     }
 
     pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
@@ -438,7 +441,7 @@ impl Elastic {
     /// How a slow vibration of unit amplitude moves an anchor, in the world.
     pub(in crate::sim) fn shape(&self, anchor: &Anchor, number: usize) -> Vec3 {
         let of = |at: usize| self.model.vibrations.as_ref().map_or(Vec3::zeros(), |slow| slow.at(at)[number]);
-        anchor.point(0).map_or(Vec3::zeros(), |point| self.pose.rotation * self.sum(point, of))
+        anchor.point(0).map_or(Vec3::zeros(), |point| self.carrier.pose.rotation * self.sum(point, of))
     }
 
     /// Place of an anchor once the body has come to rest under the forces of the step, in the world.
@@ -462,7 +465,7 @@ impl Elastic {
     pub fn place_now(&self, point: &Point) -> Vec3 {
         match &self.inner {
             Inner::Full { body, .. } if !self.is_static => {
-                place_of(&self.model.fem, &self.pose, point, body.position())
+                place_of(&self.model.fem, &self.carrier.pose, point, body.position())
             }
             _ => self.in_world(&Anchor::Point(point.clone()), 0, |at| self.shift[at]),
         }

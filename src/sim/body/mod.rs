@@ -22,19 +22,23 @@
 //! [`Anchor`] along a direction. An anchor gives the places that a row needs: at the start of the step, and at its end without
 //! constraint forces.
 //!
-//! Every soft body has a carrier frame, in which its own state is kept: the world, a support that moves (breathing), or a tool.
+//! Every soft body has a [`carrier`] frame, in which its own state is kept: the world, a support that moves (breathing), or a tool.
 
 pub(super) mod beam;
+pub(super) mod carrier;
 pub(super) mod corotational;
 pub(super) mod elastic;
 pub(super) mod rigid;
 pub(super) mod surface;
 pub(super) mod tissue;
 
+use super::ids::HandId;
 use crate::fem::{Compliance, FemModel, Rows, Spread};
 use crate::math::{Pose, Vec3};
 use crate::mechanism::pmi::RigidBody;
+use crate::shared::ToolSample;
 use beam::Beam;
+use carrier::Carrier;
 use corotational::Corotational;
 use elastic::Elastic;
 use tissue::Tissue;
@@ -190,15 +194,28 @@ impl Body {
         with_soft!(self, _body => true, false)
     }
 
-    /// Carrier frame of a soft body, in the world.
+    /// Pose of the carrier frame of a soft body, in the world.
     #[must_use]
     pub fn carrier(&self) -> Option<&Pose> {
-        with_soft!(self, body => Some(body.carrier()), None)
+        self.frame().map(|frame| &frame.pose)
     }
 
-    /// Velocity of the carrier, m/s.
-    pub(super) fn carrier_speed(&self) -> Vec3 {
-        if let Self::Tissue(body) = self { body.speed } else { Vec3::zeros() }
+    /// Carrier frame of a soft body.
+    pub(super) fn frame(&self) -> Option<&Carrier> {
+        with_soft!(self, body => Some(&body.carrier), None)
+    }
+
+    /// The hand whose tool carries the body.
+    pub(super) fn hand(&self) -> Option<HandId> {
+        self.frame().and_then(Carrier::hand)
+    }
+
+    /// Moves the carrier frame through a step of `step_s`, at whose end the tools are as in `tools`.
+    pub(super) fn carry(&mut self, tools: &[ToolSample], step_s: f64) {
+        with_soft!(self, body => body.carrier.advance(tools, step_s), ());
+        if let Self::Beam(beam) = self {
+            beam.follow();
+        }
     }
 
     /// Kinetic and elastic energy, J, as far as the kind keeps account of it.

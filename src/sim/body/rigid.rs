@@ -53,6 +53,13 @@ impl Mover {
         Self::fixed(tool.shape.clone(), tool.pose_tool_shape, pose)
     }
 
+    /// Pose at the end of the step: twice as far as half way.
+    pub(in crate::sim) fn coming(&self) -> Pose {
+        let (start, half) = (&self.pose, &self.bent.pose);
+        let way = half.translation.vector * 2.0 - start.translation.vector;
+        Pose::from_parts(way.into(), half.rotation * (start.rotation.inverse() * half.rotation))
+    }
+
     /// Forces move it.
     pub(in crate::sim) fn yields(&self) -> bool {
         self.inverse_mass[(0, 0)] > 0.0

@@ -3,6 +3,7 @@
 //! Thread: simulation.
 
 use super::super::source::needle::TissueModel;
+use super::carrier::{CarriedBy, Carrier};
 use super::{Anchor, FemRows, Point, SoftRow, place_of};
 use crate::fem::{FemError, Spread, TissueBody};
 use crate::math::{Pose, Vec3};
@@ -27,14 +28,8 @@ const FOUND_M: f64 = 1e-10;
 pub struct Tissue {
     pub(in crate::sim) model: Arc<TissueModel>,
     pub(in crate::sim) body: TissueBody,
-    /// Pose of the support at the start of the scene.
-    start: Pose,
-    /// Pose of the support at the end of the step, and its velocity, m/s.
-    pub(in crate::sim) pose: Pose,
-    pub(in crate::sim) speed: Vec3,
-    /// Displacement of the support in the step, m.
-    moved: Vec3,
-    time_s: f64,
+    /// Frame of the support.
+    pub(super) carrier: Carrier,
     rows: FemRows,
 }
 
@@ -45,16 +40,8 @@ impl Tissue {
     /// When the body is not held.
     pub fn new(model: Arc<TissueModel>, start: Pose) -> Result<Self, FemError> {
         let body = TissueBody::new(model.fem.clone(), model.relaxation, model.lag)?;
-        Ok(Self {
-            model,
-            body,
-            start,
-            pose: start,
-            speed: Vec3::zeros(),
-            moved: Vec3::zeros(),
-            time_s: 0.0,
-            rows: FemRows::default(),
-        })
+        let carrier = Carrier::new(model.breathing.map(CarriedBy::Support), start);
+        Ok(Self { model, body, carrier, rows: FemRows::default() })
     }
 
     /// What does not change.
@@ -69,16 +56,9 @@ impl Tissue {
         self.body.position()
     }
 
-    /// Moves the support through a step of `step_s`.
-    pub(in crate::sim) fn breathe(&mut self, step_s: f64) {
-        self.time_s += step_s;
-        if let Some(breathing) = self.model.breathing {
-            let (way, speed) = breathing.at(self.time_s);
-            let place = self.start.translation.vector + way;
-            self.moved = place - self.pose.translation.vector;
-            self.pose.translation.vector = place;
-            self.speed = speed;
-        }
+    /// Pose of the support at the end of the step.
+    pub(in crate::sim) fn pose(&self) -> &Pose {
+        &self.carrier.pose
     }
 
     /// The point at a place of the body at rest, with forces spread over a ball of `radius_m`, as far as it is in the body.
@@ -99,12 +79,12 @@ impl Tissue {
 
     /// Place of a point now, in the world.
     pub(in crate::sim) fn now(&self, point: &Point) -> Vec3 {
-        place_of(&self.model.fem, &self.pose, point, self.body.position())
+        place_of(&self.model.fem, &self.carrier.pose, point, self.body.position())
     }
 
     /// A direction of the world in the frame of the body.
     pub(in crate::sim) fn inwards(&self, direction: &Vec3) -> Vec3 {
-        self.pose.rotation.inverse_transform_vector(direction)
+        self.carrier.pose.rotation.inverse_transform_vector(direction)
     }
 
     /// The point of the body that is at a place of the world now; `near` is where to look first, at rest.
@@ -124,7 +104,7 @@ impl Tissue {
     fn node(&self, node: u32) -> Vec3 {
         let shift = self.model.fem.field_at(&crate::fem::Attachment::node(node), self.body.position());
         let local = self.model.fem.rest()[node as usize] + shift;
-        self.pose.rotation * local + self.pose.translation.vector
+        self.carrier.pose.rotation * local + self.carrier.pose.translation.vector
     }
 
     /// Where a line from `from` along `direction` meets the surface from outside, within `range` of it: way along the line, normal in the
@@ -163,21 +143,17 @@ impl Tissue {
         best
     }
 
-    pub(super) fn carrier(&self) -> &Pose {
-        &self.pose
-    }
-
     pub(super) fn prepare(&mut self, _step_s: f64) -> bool {
         self.body.prepare().is_ok()
     }
 
     pub(super) fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
-        self.rows.collect(&self.model.fem, &self.pose, rows);
+        self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
         self.body.compliance(&self.rows.rows, &mut self.rows.work, out);
     }
 
     pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64]) -> f64 {
-        self.rows.collect(&self.model.fem, &self.pose, rows);
+        self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
         // Of the body's own size.
         let _ = self.body.apply(self.rows.transposed(&self.model.fem, forces));
         0.0
@@ -188,12 +164,14 @@ impl Tissue {
     }
 
     pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        self.place(anchor, row) - self.moved
+        anchor.point(row).map_or_else(Vec3::zeros, |point| {
+            place_of(&self.model.fem, &self.carrier.before, point, self.body.position())
+        })
     }
 
     pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
         let Some(point) = anchor.point(row) else { return Vec3::zeros() };
-        place_of(&self.model.fem, &self.pose, point, self.body.next())
+        place_of(&self.model.fem, &self.carrier.pose, point, self.body.next())
     }
 
     pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {

@@ -26,6 +26,9 @@ use std::sync::Arc;
 const CENTRES: u64 = 1;
 /// Most contacts of a linear socket with a tool: as many as a snapshot holds.
 const MOST_OF_SOCKET: usize = 42;
+/// Most contacts of a pair with a soft body that a tool carries: each of them is solved in every tick, and a Newton step of the tick takes 64
+/// unknowns. More are reduced.
+const MOST_ON_TOOL: usize = 16;
 
 /// A soft body as contact detection sees it.
 struct Touching {
@@ -103,21 +106,24 @@ impl SoftContacts {
         }
     }
 
-    fn query(around: &Surroundings<'_>, pair: [u16; 2]) -> SoftQuery {
+    fn query(around: &Surroundings<'_>, on_tool: bool, pair: [u16; 2]) -> SoftQuery {
+        let most = around.model.soft_contacts;
+        let most = if on_tool { most.min(MOST_ON_TOOL) } else { most };
         let pair = u64::from(pair[0]) << 16 | u64::from(pair[1]);
         let reduction = match around.model.reduction {
             Reduction::Pressure => SoftReduction::Patches,
             Reduction::KMeans => SoftReduction::KMeans { seed: CENTRES },
         };
-        SoftQuery { margin_m: around.model.margin_m, most: around.model.soft_contacts, reduction, pair }
+        SoftQuery { margin_m: around.model.margin_m, most, reduction, pair }
     }
 
     fn with_tool(&mut self, index: usize, hand: HandId, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
         let (touching, tool) = (&self.bodies[index], &around.model.tools[hand.0]);
+        let carried_by = around.bodies[touching.body].hand();
         // The hub of a needle stays outside: tissue meets the needle.
         let is_needle =
             hand == HandId(0) && around.model.needle.is_some() && around.bodies[touching.body].tissue().is_some();
-        if is_needle {
+        if is_needle || carried_by == Some(hand) || around.model.tool_is_soft(hand) {
             return;
         }
         let (before, now) = (around.movers.tools[hand.0].pose, around.tools[hand.0].pose_world_tool);
@@ -132,7 +138,7 @@ impl SoftContacts {
         if around.bodies[touching.body].elastic().is_some() {
             touching.nodes_at(&rigid, around.model.margin_m, &mut self.found);
         } else {
-            let query = Self::query(around, pair);
+            let query = Self::query(around, carried_by.is_some(), pair);
             self.finder.against_rigid(&touching.skin.surface, &touching.place, &rigid, &query, &mut self.found);
         }
         let friction = (around.pair)(around.model.bodies[touching.body.0].material, tool.material).0;
@@ -151,17 +157,19 @@ impl SoftContacts {
         let pose = mover.pose * mover.pose_body_shape;
         let rigid = RigidPlace { shape: &mover.shape, field: body.field.as_deref(), now: pose, before: pose };
         let pair = pair_id(touching.body.0, other.0);
-        let query = Self::query(around, pair);
+        let on_tool = around.bodies[touching.body].hand().is_some();
+        let query = Self::query(around, on_tool, pair);
         self.found.clear();
         self.finder.against_rigid(&touching.skin.surface, &touching.place, &rigid, &query, &mut self.found);
         let friction = (around.pair)(around.model.bodies[touching.body.0].material, body.material).0;
         for contact in &self.found {
             let Partner::Rigid(point) = contact.partner else { continue };
             let point_body = carried(&mover.pose_body_shape, &point);
-            let partner = if mover.yields() {
-                End::Rigid { mover: MoverId::Body(other), point_body, rows: Default::default() }
-            } else {
-                End::Still { body: Some(other), point: carried(&mover.pose, &point_body) }
+            let (id, zero) = (MoverId::Body(other), Vec3::zeros());
+            let partner = match (mover.yields(), on_tool) {
+                (true, true) => End::Led { mover: id, point_body, start: zero, end: zero },
+                (true, false) => End::Rigid { mover: id, point_body, rows: Default::default() },
+                (false, _) => End::Still { body: Some(other), point: carried(&mover.pose, &point_body) },
             };
             touching.push(contact, partner, pair, friction, around, out, &mut self.penetration_m);
         }
@@ -170,7 +178,8 @@ impl SoftContacts {
     fn with_soft(&mut self, index: usize, other: usize, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
         let (a, b) = (&self.bodies[index], &self.bodies[other]);
         let pair = pair_id(a.body.0, b.body.0);
-        let query = Self::query(around, pair);
+        let on_tool = [a, b].iter().any(|touching| around.bodies[touching.body].hand().is_some());
+        let query = Self::query(around, on_tool, pair);
         self.found.clear();
         self.finder.against_soft((&a.skin.surface, &a.place), (&b.skin.surface, &b.place), &query, &mut self.found);
         let material = |touching: &Touching| around.model.bodies[touching.body.0].material;
@@ -188,7 +197,7 @@ impl SoftContacts {
     fn with_itself(&mut self, index: usize, around: &Surroundings<'_>, out: &mut Vec<Constraint>) {
         let touching = &self.bodies[index];
         let pair = pair_id(touching.body.0, touching.body.0);
-        let query = Self::query(around, pair);
+        let query = Self::query(around, around.bodies[touching.body].hand().is_some(), pair);
         self.found.clear();
         self.finder.against_itself(&touching.skin.surface, &touching.place, &query, &mut self.found);
         let material = around.model.bodies[touching.body.0].material;
@@ -214,14 +223,14 @@ impl Touching {
     /// Places of its surface in the world: now as far as is known, and at the start of the step.
     fn refit(&mut self, around: &Surroundings<'_>) {
         let body = &around.bodies[self.body];
-        let (Some(fem), Some(pose)) = (body.fem(), body.carrier()) else { return };
+        let (Some(fem), Some(frame)) = (body.fem(), body.frame()) else { return };
         self.now.clear();
         self.before.clear();
         for node in &self.skin.nodes {
             let [start, now] = body.node_shifts(*node);
             let rest = fem.rest()[*node as usize];
-            self.before.push(carried(pose, &(rest + start)));
-            self.now.push(carried(pose, &(rest + now)));
+            self.before.push(carried(&frame.before, &(rest + start)));
+            self.now.push(carried(&frame.pose, &(rest + now)));
         }
         self.place.refit(&self.skin.surface, &self.now, &self.before, around.model.margin_m);
     }
@@ -278,7 +287,7 @@ impl Touching {
         let own = match (anchor, &partner) {
             (Some(anchor), _) => End::Soft { body: self.body, anchor },
             // Held here; the partner may yield.
-            (None, End::Still { .. } | End::Tool { .. }) => return,
+            (None, End::Still { .. } | End::Tool { .. } | End::Led { .. }) => return,
             (None, _) => {
                 let point = |k: usize| self.now[contact.on.points[k] as usize] * contact.on.weights[k];
                 End::Still { body: Some(self.body), point: (0..3).map(point).sum() }

@@ -95,7 +95,7 @@ impl Path {
     pub(super) fn heading(&self, body: &Tissue) -> Vec3 {
         let before = body.point(self.end.rest - self.direction * PIECE_M, self.spread_m);
         let way = body.now(&self.end) - body.now(&before);
-        way.try_normalize(1e-9).unwrap_or_else(|| body.pose.rotation * self.direction)
+        way.try_normalize(1e-9).unwrap_or_else(|| body.pose().rotation * self.direction)
     }
 
     /// Direction of the channel at a knot, in the world.
@@ -103,7 +103,7 @@ impl Path {
         let here = body.point(self.at(at_m + PIECE_M), self.spread_m);
         let before = body.point(self.at(at_m - PIECE_M), self.spread_m);
         let way = body.now(&here) - body.now(&before);
-        way.try_normalize(1e-9).unwrap_or_else(|| body.pose.rotation * self.direction)
+        way.try_normalize(1e-9).unwrap_or_else(|| body.pose().rotation * self.direction)
     }
 
     /// The material point so far along, at rest; carried on straight before the entry and behind the end.
