@@ -27,6 +27,7 @@ pub mod solver;
 pub mod storm;
 pub mod telemetry;
 pub mod tick;
+mod tick_condensed;
 pub mod velocity;
 pub mod zwidth;
 

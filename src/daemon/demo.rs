@@ -438,6 +438,7 @@ fn lockstep(stage: &Stage, voice: &mut Voice, tapes: &mut [Tape], stop: &AtomicB
             break;
         }
     }
+    watch.tally.unconverged_steps = rig.sim.unconverged;
     let timing = Timing::Lockstep { hash: rig.hash() };
     stage.summary(watch, rig.seconds(), timing, None)
 }
@@ -517,6 +518,7 @@ fn live(
         |of: fn(&crate::haptic::thread::HapticFigures) -> u64| ended.iter().map(|(figures, ..)| of(figures)).sum();
     let timing =
         Timing::Live { realtime: is_realtime, overruns: sum(|one| one.overruns), skipped: sum(|one| one.skipped) };
+    watch.tally.unconverged_steps = status.read().unconverged;
     let time_s = watch.time_s;
     stage.summary(watch, time_s, timing, ended.first().and_then(|(.., link)| *link))
 }
