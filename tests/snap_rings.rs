@@ -6,6 +6,7 @@ mod common;
 #[path = "common/rates.rs"]
 mod rates;
 
+use hapticd::fem::Modes;
 use hapticd::haptic::{Coupling, SpringDamper};
 use hapticd::math::Vec3;
 use hapticd::scene::{Built, build, open, open_device, shipped};
@@ -32,6 +33,8 @@ fn scene(name: &str, changes: &[(&str, &str)]) -> Built {
 /// prong.
 fn finger(step: &str, rate_hz: u32) -> (Vec<f64>, f64) {
     let changes = [
+        // A graded socket is made for its plug: a finger between its edges would touch nothing.
+        (", detail = \"graded\"".to_owned(), String::new()),
         ("step = \"pmi\", damping = { stiffness = \"15 us\" }".to_owned(), step.to_owned()),
         (
             "{ kind = \"snap-plug\", connector = \"two-prong\" }".to_owned(),
@@ -45,7 +48,7 @@ fn finger(step: &str, rate_hz: u32) -> (Vec<f64>, f64) {
     haptic.coupling = Coupling::Spring(SpringDamper::isotropic(30.0, 0.001, 0.1, 1e-4));
     haptic.limits.force.linear = 60.0;
     let Motion::Elastic(socket) = &built.sim.bodies[0].motion else { unreachable!("it deforms") };
-    let first_hz = socket.vibrations.as_ref().map_or(0.0, |slow| slow.slowest.sqrt() / std::f64::consts::TAU);
+    let first_hz = Modes::new(&socket.fem).expect("it is held").frequency_hz(0);
     let start = built.handle_start.translation.vector;
     let mut rig = Rates::new(vec![haptic], built.sim.clone());
     let mut force = Vec::new();

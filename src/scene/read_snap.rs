@@ -27,9 +27,7 @@ pub(super) fn read_plug(shape: &Table<'_>) -> Option<ShapeSpec> {
 
 /// `kind = "snap-socket"`
 pub(super) fn read_socket(shape: &Table<'_>) -> Option<ShapeSpec> {
-    let connector = shape.word("connector", &CONNECTORS).required();
-    // A ring has more contacts on a graded mesh than a snapshot holds.
-    let usual = if connector == Some(SnapKind::Cap) { Detail::Coarse } else { Detail::Graded };
-    let detail = shape.word("detail", &DETAILS).or(usual);
+    let (connector, detail) =
+        (shape.word("connector", &CONNECTORS).required(), shape.word("detail", &DETAILS).or(Detail::Coarse));
     Some(ShapeSpec::Socket { connector: connector?, detail })
 }

@@ -457,7 +457,7 @@ static SHAPE: Keys = Keys {
             "detail",
             Kind::Word(&["coarse", "fine", "graded"]),
             "\"graded\"",
-            "How fine the elements of a socket are: some 700 unknowns, as of a cap when left out, 1300, or graded, as of the others when left out, with forces within 2 % of those of cells half as large; a plug is rigid, and is the same with each",
+            "How fine the elements of a socket are: some 700 unknowns, as when left out, 1300, or graded for the plug of the same connector, with forces within 2 % of those of cells half as large: a graded socket is touched along its edges alone, and a cap has none; a plug is rigid, and is the same with each",
         )
         .chosen(),
     ],

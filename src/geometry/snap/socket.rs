@@ -32,7 +32,7 @@ pub enum Detail {
     Coarse,
     /// About 1300, as many as its fine one.
     Fine,
-    /// Fine at root and nose, coarse elsewhere: forces within 2 % of those of its cells halved.
+    /// Fine at root and nose, coarse elsewhere: forces within 2 % of those of its cells halved. A ring has the fine mesh instead.
     Graded,
     /// The graded one with every tetrahedron cut in eight so many times, for studies: each time some seven times the unknowns.
     Halved(u32),
@@ -78,10 +78,7 @@ impl Detail {
         };
         match (kind, self) {
             (SnapKind::Cap, Self::Coarse) => Cells { stem: even(1), across: 6, ..coarse },
-            (SnapKind::Cap, Self::Fine) => Cells { stem: even(2), across: 8, ..coarse },
-            (SnapKind::Cap, Self::Graded | Self::Halved(_)) => {
-                Cells { stem: Cut(4, 0.5), wall: Cut(2, 1.5), nose: Cut(2, 0.5), arc: 3, across: 8, ..coarse }
-            }
+            (SnapKind::Cap, _) => Cells { stem: even(2), across: 8, ..coarse },
             (_, Self::Coarse) => coarse,
             (_, Self::Fine) => Cells { across: 2, ..coarse },
             (_, Self::Graded | Self::Halved(_)) => Cells {
