@@ -111,19 +111,23 @@ impl Bent {
     /// Row of a point fixed to the body, along a direction of the world, on the twist of the body.
     pub(in crate::sim) fn row_of_point(&self, point_body: &Vec3, direction: &Vec3) -> crate::math::Vec6 {
         let local = self.pose.rotation.inverse_transform_vector(direction);
-        self.row(&(point_body * self.chord), direction, &local)
+        self.row(&(point_body * self.chord), direction, &local, false)
     }
 
     /// Row of a point of the world, along a direction of the world, on the twist of the body.
     pub(in crate::sim) fn row_at(&self, point: &Vec3, direction: &Vec3) -> crate::math::Vec6 {
         let local = |v: &Vec3| self.pose.rotation.inverse_transform_vector(v);
-        self.row(&local(&(point - self.pose.translation.vector)), direction, &local(direction))
+        self.row(&local(&(point - self.pose.translation.vector)), direction, &local(direction), true)
     }
 
-    /// Row of an arm in the body, along a direction given in the world and in the body.
-    pub(in crate::sim) fn row(&self, arm: &Vec3, direction: &Vec3, local: &Vec3) -> crate::math::Vec6 {
+    /// Row of an arm in the body, along a direction given in the world and in the body. `keeps`: the partner is free too, and the angular momentum of the
+    /// pair is kept.
+    pub(in crate::sim) fn row(&self, arm: &Vec3, direction: &Vec3, local: &Vec3, keeps: bool) -> crate::math::Vec6 {
         let (axis, longer) = self.longer;
         let torque = arm.cross(local);
+        if !keeps {
+            return crate::math::join(direction, &torque);
+        }
         crate::math::join(direction, &(torque + (torque - axis * axis.dot(&torque)) * longer))
     }
 }

@@ -175,15 +175,17 @@ impl Contact {
         let (base, extra) = self.contour.arms(&local(held, &down));
         let mut arms = [Vec3::zeros(); 2];
         arms[holder] = base * held.bent.chord + extra;
-        // One point for both, so that forces leave the angular momentum of the pair.
-        let point = held.bent.pose.rotation * arms[holder] + held.bent.pose.translation.vector;
+        // One point for two free bodies, so that forces leave the angular momentum of the pair.
+        let is_free = pair.iter().all(|mover| mover.yields());
+        let arm = if is_free { arms[holder] } else { base + extra };
+        let point = held.bent.pose.rotation * arm + held.bent.pose.translation.vector;
         arms[1 - holder] = local(owner, &(point - owner.bent.pose.translation.vector));
         let (t1, t2) = steady_tangents(&normal);
         self.directions = [normal, t1, t2];
         for side in 0..2 {
             let sign = if side == 0 { 1.0 } else { -1.0 };
             self.rows[side] =
-                self.directions.map(|d| pair[side].bent.row(&arms[side], &d, &local(pair[side], &d)) * sign);
+                self.directions.map(|d| pair[side].bent.row(&arms[side], &d, &local(pair[side], &d), is_free) * sign);
         }
     }
 
