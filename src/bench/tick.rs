@@ -276,7 +276,8 @@ mod tests {
         // Four samples of five figures and two more, for two scenes; two samples on condensed snapshots.
         assert_eq!(report.records().len(), 2 * (4 * 5 + 2) + 2 * 5);
         let rows = report.records().iter().find(|r| r.name == "condensed/rows" && r.stat == "p50").map(|r| r.value);
-        assert!(rows >= Some(90.0), "condensed snapshots are full: {rows:?} rows");
+        // As many as are kept; more would mean that nothing was condensed.
+        assert!(rows >= Some(40.0) && rows <= Some(64.0), "condensed snapshots: {rows:?} rows");
         for scene in ["compliant", "rigid"] {
             let name = format!("105-rows/{scene}/contacts");
             let of = |stat| report.records().iter().find(|r| r.name == name && r.stat == stat).map(|r| r.value);

@@ -3,7 +3,7 @@
 //! Thread: main.
 //!
 //! A ball presses and rocks a rigid plate on a jelly cube of 729 nodes on a floor. The scene has more rows than a snapshot holds, so that each snapshot
-//! is condensed, and full. The simulation steps at 30 Hz in virtual time between the ticks; times are of the processor, ticks without contact left
+//! is condensed. The simulation steps at 30 Hz in virtual time between the ticks; times are of the processor, ticks without contact left
 //! out. Solves have no limit of time here.
 
 use super::fem_rig::{Stopwatch, failed};

@@ -316,6 +316,10 @@ fn materials(elastic: &ElasticSpec, mesh: &TetMesh, at: &str) -> Result<Vec<Mate
     let mut materials = vec![of_body; mesh.tets().len()];
     for (index, region) in elastic.regions.iter().enumerate() {
         let key = format!("{at}.region.{index}");
+        if region.name.is_none() && region.material == MaterialSpec::default() {
+            let message = "this region has no material of its own: it states none of `young`, `poisson` and `density`";
+            return fault(key, message, "state what differs from `elastic`, or remove the region");
+        }
         let Some(material) = region.material.over(&elastic.material) else {
             let message =
                 "this region has no material: `young`, `poisson` or `density` is stated neither here nor in `elastic`";

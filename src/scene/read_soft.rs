@@ -224,12 +224,6 @@ fn read_region(table: &Table<'_>) -> Option<RegionSpec> {
         let help = "remove `scatter`, or choose the region by `box` or `sphere`";
         table.error("scatter", "a group of the mesh is always in the same place", help);
     }
-    if part.is_some() && name.is_none() && material == MaterialSpec::default() {
-        let message = "this region has no material of its own: it states none of `young`, `poisson` and `density`";
-        table.report(
-            Problem::error(table.span(), message).help("state what differs from `elastic`, or remove the region"),
-        );
-    }
     Some(RegionSpec { name, part: part?, scatter_m, moved: Vec3::zeros(), material })
 }
 

@@ -403,7 +403,8 @@ fn foreseen_misses(data: &SimData, step_s: f64) -> bool {
         data.assembly.constraints.iter().filter_map(Constraint::contact).any(meets)
     };
     data.bodies.iter().enumerate().any(|(index, body)| {
-        let (Body::Rigid(body), mover) = (body, &data.movers.bodies[index]) else { return false };
+        let Body::Rigid(body) = body else { return false };
+        let mover = &data.movers.bodies[index];
         let torque = split(&(mover.contact - mover.foreseen)).1.norm();
         let angle = 0.5 * step_s * step_s * torque / body.inertia().inertia_body().trace();
         angle * step_s * split(&mover.midpoint).1.norm() > FORESEEN_MISS && !at_part(MoverId::Body(BodyId(index)))

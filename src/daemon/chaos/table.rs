@@ -101,8 +101,8 @@ pub(super) fn text(rows: &[Row]) -> String {
         let (device, phase, strike) = row.place();
         let verdict = row.verdict();
         // Writing to a string cannot fail.
-        let _ =
-            writeln!(out, "| {device} | {} | {strike} | {} | {figures} | {verdict} |", phase.word(), row.tries.len());
+        let (phase, tries, peak_n) = (phase.word(), row.tries.len(), row.peak_n);
+        let _ = writeln!(out, "| {device} | {phase} | {strike} | {tries} | {figures} | {peak_n:.2} | {verdict} |");
     }
     let kept = rows.iter().filter(|row| row.kept()).count();
     let _ = writeln!(out, "\n{kept} of {} promises kept", rows.len());
