@@ -203,6 +203,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
     let soft_tool = tool.as_ref().and_then(|tool| check.soft_tool(tool));
     let needle = tool.as_ref().zip(bodies.as_ref()).and_then(|(tool, bodies)| check.needle(tool, bodies));
     check.needle_asked();
+    check.air_asked();
     let joints = check.joints();
     let coupling = check.coupling(&limits);
     check.overlaps();
@@ -224,6 +225,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
         tools: vec![tool.clone()],
         needle,
         joints,
+        air: spec.air,
         materials: spec.materials.clone(),
         gravity: spec.gravity,
         travel_m,
