@@ -5,8 +5,14 @@
 use super::build::Check;
 
 impl Check<'_> {
-    /// Rejects goals and phases on suction in a scene without air, and air that nothing can enclose.
-    pub(super) fn air_asked(&mut self) {
+    /// Rejects goals and phases on what is not in the scene.
+    pub(super) fn asked(&mut self) {
+        self.needle_asked();
+        self.air_asked();
+    }
+
+    /// Rejects goals and phases on suction in a scene without air.
+    fn air_asked(&mut self) {
         let spec = self.spec;
         let goals = spec.task.goals.iter().enumerate();
         let goals = goals.filter(|(_, goal)| goal.condition.is_of_air()).map(|(index, _)| format!("goal.{index}"));
