@@ -1,6 +1,6 @@
 #!/bin/sh
 # Boots a small Debian in a container, with hapticd installed by systemd/install.sh, and lets the real systemd judge: start,
-# status, reload, a loop that hangs, stop, removal. Not part of `cargo test`: it needs root and fetches Debian once.
+# status, reload, a loop that hangs, a watchdog that strikes while force is on, stop, removal. Not part of `cargo test`: it needs root and fetches Debian once.
 #
 #     sudo apt install systemd-container mmdebstrap
 #     cargo build --release --locked
@@ -13,7 +13,7 @@ program=${1:?usage: sudo tests/boot.sh PROGRAM}
 root="${CARGO_TARGET_DIR:-target}/boot-root"
 
 if [ ! -d "$root/usr" ]; then
-    mmdebstrap --variant=minbase --include=systemd,systemd-sysv,udev,dbus,liblo-tools bookworm "$root"
+    mmdebstrap --variant=minbase --include=systemd,systemd-sysv,udev,dbus,liblo-tools,procps bookworm "$root"
 fi
 rm -rf "$root/etc/hapticd" "$root/var/lib/hapticd" "$root/probe.log"
 systemd/install.sh DESTDIR="$root" BINARY="$program"
@@ -77,6 +77,52 @@ check "is started again" until_is NRestarts 1
 check "is active again" until_is ActiveState active
 systemctl stop hapticd
 
+# The watchdog while force is on: an emulated Inverse3, whose service holds the last force. What systemd does then is an ABRT to the whole
+# control group; first by itself, after the daemon was stopped, then at once and again and again.
+mkfifo /run/orders
+exec 3<>/run/orders
+hapticd emulate inverse3 --link /run/inverse3 --scene virtual_wall --wait never <&3 >/run/device.log &
+cat >/etc/systemd/system/hapticd.service.d/zz-device.conf <<'CONF'
+[Service]
+ExecStart=
+ExecStart=/usr/local/bin/hapticd run --allow-no-rt --scene virtual_wall --device inverse3 --device-port /run/inverse3
+StartLimitIntervalSec=0
+CONF
+systemctl daemon-reload
+clock() { perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC -e 'printf "%.6f", clock_gettime(CLOCK_MONOTONIC)'; }
+last_is() { [ "$(grep "force o" /run/device.log | tail -n 1 | grep -c "force $1")" = 1 ]; }
+pushes() { for _ in $(seq 600); do last_is on && return 0; sleep 0.05; done; return 1; }
+# Starts, lets the hand push, strikes; prints after how many ms the force ended.
+struck_by() {
+    systemctl reset-failed hapticd 2>/dev/null
+    for _ in 1 2 3 4 5; do
+        # The hand may have let go, or a busy machine have ended the force: then nothing can be shown, and it is tried again.
+        systemctl restart hapticd && says "^DISABLED" || continue
+        oscsend 127.0.0.1 9740 /hapticd/start
+        says "^ENABLED" && echo work >&3 && pushes && break
+    done
+    last_is on || { echo "      never pushed"; return 1; }
+    began=$(clock)
+    "$@"
+    for _ in $(seq 60); do last_is off && break; sleep 0.05; done
+    ended=$(grep "force off" /run/device.log | awk -v began="$began" '$1 >= began { print $1; exit }')
+    echo rest >&3
+    [ -n "$ended" ] || { echo "      force stays on"; return 1; }
+    awk -v began="$began" -v ended="$ended" 'BEGIN { printf "      zero force after %.1f ms\n", 1000 * (ended - began) }'
+}
+check "force ends when the daemon is stopped" struck_by systemctl kill --kill-whom=main --signal=STOP hapticd
+check "the watchdog ends it" until_is NRestarts 1
+for _ in $(seq "${TRIES:-10}"); do
+    check "force ends of an ABRT to the control group" struck_by systemctl kill --signal=ABRT hapticd
+done
+for _ in $(seq "${TRIES:-10}"); do
+    check "force ends of a KILL to the daemon" struck_by systemctl kill --kill-whom=main --signal=KILL hapticd
+done
+echo quit >&3
+rm /etc/systemd/system/hapticd.service.d/zz-device.conf
+systemctl daemon-reload
+systemctl stop hapticd
+
 echo 'scenery = 1' >>/etc/hapticd/hapticd.toml
 systemctl start hapticd 2>/dev/null && failed=$((failed + 1))
 check "does not start again and again on a bad file" [ "$(show NRestarts) $(show ExecMainStatus)" = "0 2" ]
@@ -90,6 +136,6 @@ echo "$failed failed"
 END
 chmod +x "$root/probe"
 
-timeout 300 systemd-nspawn --quiet --register=no --keep-unit --boot --directory="$root" >"$root.log" 2>&1 </dev/null || true
+timeout 900 systemd-nspawn --quiet --register=no --keep-unit --boot --directory="$root" >"$root.log" 2>&1 </dev/null || true
 cat "$root/probe.log"
 [ "$(tail -n 1 "$root/probe.log")" = "0 failed" ]

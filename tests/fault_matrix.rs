@@ -8,7 +8,7 @@ mod wired;
 
 use hapticd::device::driver::catalogue::{DRIVERS, HAPKIT_TEXT, INVERSE3, gives_force};
 use hapticd::device::driver::{DriverEventKind, DriverState};
-use hapticd::device::emulator::{Hand, Trouble};
+use hapticd::device::emulator::{Defect, Hand, Trouble};
 use hapticd::device::port::find::Bus;
 use hapticd::device::wire::MESSAGE_MAX;
 use hapticd::device::{HandForce, HandMotion, Limiter, SafeForce};
@@ -23,6 +23,11 @@ const MS: u64 = 1_000_000;
 const STATED: u32 = 25;
 /// How far the hand means to press in, m.
 const PRESS_M: f64 = 0.006;
+
+/// So long a defect of the device or a hand that is too fast lasts, ticks.
+const LASTING: u32 = 300;
+/// The time in which a defect is detected or its force is back within bounds, ticks.
+const DETECTED: u32 = 20;
 
 /// What the operator does when it happens.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,9 +53,15 @@ enum Fault {
     Unplugged,
     /// The loop gives no command for 60 ms.
     Hang,
+    /// Both ends of the line talk at once for 60 ms.
+    Collide,
+    /// The hand moves the handle at three times the speed that the device allows.
+    Overspeed,
+    /// An encoder or a motor is wrong.
+    Defect(Defect),
 }
 
-const FAULTS: [Fault; 14] = [
+const FAULTS: [Fault; 19] = [
     Fault::Once(Trouble::Drop),
     Fault::Once(Trouble::Split),
     Fault::Once(Trouble::Duplicate),
@@ -65,6 +76,11 @@ const FAULTS: [Fault; 14] = [
     Fault::Stall,
     Fault::Unplugged,
     Fault::Hang,
+    Fault::Collide,
+    Fault::Overspeed,
+    Fault::Defect(Defect::StuckEncoder(0)),
+    Fault::Defect(Defect::SwappedEncoders),
+    Fault::Defect(Defect::ReversedMotor(0)),
 ];
 
 /// Whether messages on this wire come whole or not at all.
@@ -120,6 +136,15 @@ impl Trial {
 
     /// One tick of whatever is being done; the force is within its limit, and zero where nothing is enabled.
     fn tick(&mut self, case: &str) {
+        self.advance();
+        // One count of the motor command is less than a thousandth of the limit.
+        assert!(self.force_n() <= self.limit_n() * 1.002, "{case}: {} N", self.force_n());
+        let none = self.doing == Doing::Idle || !gives_force(self.booth.word);
+        assert!(!none || self.force_n() == 0.0, "{case}: {} N unasked", self.force_n());
+    }
+
+    /// One tick of whatever is being done.
+    fn advance(&mut self) {
         self.ticks += 1;
         let wall = towards_wall(self.booth.word);
         let target = match self.doing {
@@ -133,10 +158,76 @@ impl Trial {
         let hand = Hand::at(self.hand);
         self.booth.wired().device.hold(&hand);
         self.booth.beat();
-        // One count of the motor command is less than a thousandth of the limit.
-        assert!(self.force_n() <= self.limit_n() * 1.002, "{case}: {} N", self.force_n());
-        let none = self.doing == Doing::Idle || !gives_force(self.booth.word);
-        assert!(!none || self.force_n() == 0.0, "{case}: {} N unasked", self.force_n());
+    }
+
+    /// The force that has passed the limiter, N.
+    fn sent_n(&self) -> f64 {
+        self.booth.last.record.force.force.norm()
+    }
+
+    /// So many ticks with something that the program can hardly see: either it is detected within [`DETECTED`] ticks or the force stays
+    /// within its bounds, but for that time. What a device makes of a spoilt command or a wrong encoder is no longer in the program's hands;
+    /// of a motor that turns the other way least of all: there, what is sent is judged.
+    fn endure(&mut self, ticks: u32, fault: Fault, case: &str) {
+        let (mut beyond, mut longest, mut peak_n, mut latched) = (0_u32, 0, 0.0_f64, None);
+        for tick in 0..ticks {
+            self.advance();
+            peak_n = peak_n.max(self.force_n());
+            assert!(self.sent_n() <= self.limit_n() * 1.000_001, "{case}: {} N", self.sent_n());
+            beyond = if self.force_n() > self.limit_n() * 1.002 { beyond + 1 } else { 0 };
+            longest = longest.max(beyond);
+            if self.booth.last.record.state == State::Fault {
+                latched.get_or_insert(tick + 1);
+            }
+        }
+        let cause = self.booth.last.record.cause.filter(|_| latched.is_some());
+        let limit_n = self.limit_n();
+        println!(
+            "{case}: peak {peak_n:.2} of {limit_n:.2} N, beyond for {longest} ms, latched {latched:?} ms {cause:?}"
+        );
+        let turned = matches!(fault, Fault::Defect(Defect::ReversedMotor(_)));
+        assert!(turned || longest <= DETECTED, "{case}: beyond the limit for {longest} ms");
+    }
+
+    /// In FAULT, and when commands come through, there is no force.
+    fn silent_in_fault(&self, case: &str) {
+        let fault = self.booth.last.record.state == State::Fault;
+        assert!(!fault || self.force_n() == 0.0, "{case}: {} N after a fault", self.force_n());
+    }
+
+    /// The hand goes to and fro faster than the device allows: braked at once, never driven, a fault when it lasts.
+    fn overspeed(&mut self, case: &str) {
+        let allowed = self.booth.rig.first.device.spec.limits.speed.linear;
+        let wall = towards_wall(self.booth.word);
+        let (centre, reach) = (self.hand, 0.012);
+        let rate = 3.0 * allowed / reach;
+        let mut before = self.booth.wired().device.position();
+        let (mut fastest, mut driven) = (0.0_f64, 0);
+        for tick in 0..LASTING {
+            let turn = rate * f64::from(tick) * 1e-3;
+            let target = centre - wall * (reach * (1.0 - turn.cos()));
+            let hand = Hand {
+                velocity: -wall * (reach * rate * turn.sin()),
+                stiffness: 20_000.0,
+                damping: 100.0,
+                ..Hand::at(target)
+            };
+            self.booth.wired().device.hold(&hand);
+            self.booth.beat();
+            let now = self.booth.wired().device.position();
+            let velocity = (now - before) * 1e3;
+            before = now;
+            fastest = fastest.max(velocity.norm());
+            let power_w = self.booth.wired().device.force().dot(&velocity);
+            let too_fast = velocity.norm() > 1.5 * allowed && power_w > self.booth.rig.first.device.spec.limits.power_w;
+            driven = if too_fast { driven + 1 } else { 0 };
+            // What is sent: the handle is elsewhere, with another lever, before it acts.
+            assert!(self.sent_n() <= self.limit_n() * 1.000_001, "{case}: {} N", self.sent_n());
+            assert!(driven <= DETECTED, "{case}: {power_w} W into a hand at {} m/s", velocity.norm());
+        }
+        println!("{case}: {fastest:.2} m/s of {allowed:.2} m/s, {:?}", self.booth.last.record.cause);
+        self.booth.lead(centre, 50);
+        self.hand = centre;
     }
 
     fn run(&mut self, ticks: u32, case: &str) {
@@ -213,6 +304,21 @@ impl Trial {
             Fault::Stall => self.stall(&case),
             Fault::Unplugged => self.unplug(&case),
             Fault::Hang => self.hang(&case),
+            Fault::Collide => {
+                let until = self.booth.wired().now.plus(60 * MS);
+                self.booth.wired().line.collide(until);
+                self.endure(60, fault, &case);
+                self.run(60, &case);
+                self.silent_in_fault(&case);
+            }
+            Fault::Overspeed => self.overspeed(&case),
+            Fault::Defect(defect) => {
+                self.booth.wired().device.suffer(Some(defect));
+                self.endure(LASTING, fault, &case);
+                self.silent_in_fault(&case);
+                self.booth.wired().device.suffer(None);
+                self.run(100, &case);
+            }
         }
         self.settle();
     }

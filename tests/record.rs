@@ -359,6 +359,44 @@ fn a_recording_with_real_threads_runs_again_bit_for_bit() {
     }
 }
 
+/// A held block of silicone whose step takes several milliseconds to compute, at 1 kHz.
+const LATE: &str = r#"
+format = "hapticd-scene/1"
+title = "Late"
+[rate]
+simulation = "1000 Hz"
+[body.block]
+shape = { kind = "soft-box", size = ["60 mm", "60 mm", "60 mm"], cell = "10 mm", quadratic = false }
+pose = { xyz = [0, 0, "30 mm"] }
+elastic = { young = "20 kPa", poisson = 0.4, density = "1000 kg/m^3", held = ["bottom"], damping = { stiffness = "5 ms" } }
+[tool]
+shape = { kind = "sphere", diameter = "20 mm" }
+mass = "50 g"
+pose = { xyz = [0, 0, "75 mm"] }
+[mapping]
+pose = { xyz = [0, 0, "75 mm"] }
+[[operator.phase]]
+name = "press"
+move_to = { xyz = [0, 0, "60 mm"], speed = "20 mm/s" }
+"#;
+
+/// Late steps make the block step without time; the computing times that decided it are in the recording.
+#[test]
+fn a_recording_of_a_simulation_that_is_late_runs_again_bit_for_bit() {
+    let scratch = Scratch::new("late");
+    let (scene, path) = (scratch.file("late.toml"), scratch.file("late.mcap"));
+    std::fs::write(&scene, LATE).expect("it is written");
+    let [scene, name] = [&scene, &path].map(|path| path.to_str().expect("letters"));
+    let recorded = hapticd(&["demo", scene, "--headless", "--seconds", "3", "--json", "--record", name]);
+    assert!(matches!(recorded.status.code(), Some(0 | 1)), "{}", text(&recorded.stderr));
+    let steps = Reader::open(&path).expect("a recording").filter_map(Result::ok);
+    let late = steps.filter(|entry| matches!(entry, Entry::Step(step) if step.took_ns > 1_000_000)).count();
+    let output = hapticd(&["replay", name]);
+    println!("{late} late steps: {}", text(&output.stdout));
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(late > 20, "{late} late steps");
+}
+
 #[test]
 fn a_replay_notices_a_single_changed_bit_and_refuses_what_cannot_be_run_again() {
     let scratch = Scratch::new("changed");

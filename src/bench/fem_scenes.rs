@@ -34,12 +34,12 @@ const SCENES: [(&str, &[[f64; 3]]); 3] = [
     ("two-islands", &[[0.0, 0.0, 0.5], [2.0, 0.0, 0.5]]),
 ];
 
-fn body(name: &str, shape: Shape, motion: Motion, start: Pose) -> BodyModel {
+pub(super) fn body(name: &str, shape: Shape, motion: Motion, start: Pose) -> BodyModel {
     BodyModel { name: name.into(), shape, field: None, pose_body_shape: Pose::identity(), motion, material: 0, start }
 }
 
 /// The model of a cube about its centre.
-fn cube() -> Result<Arc<CorotationalModel>, BenchError> {
+pub(super) fn cube() -> Result<Arc<CorotationalModel>, BenchError> {
     let spec = BlockSpec { size: Vec3::repeat(SIDE), cells: [CELLS; 3], split: Split::Six };
     let mesh = spec.mesh().map_err(failed)?;
     let nodes = mesh.nodes().iter().map(|node| node - Vec3::repeat(0.5 * SIDE)).collect();
@@ -56,7 +56,7 @@ fn cube() -> Result<Arc<CorotationalModel>, BenchError> {
     Ok(Arc::new(CorotationalModel::new(fem, &mesh, Vec3::new(0.0, 0.0, -9.81), Steps::Implicit)))
 }
 
-fn scene(cube: &Arc<CorotationalModel>, centers: &[[f64; 3]]) -> SimModel {
+pub(super) fn scene(cube: &Arc<CorotationalModel>, centers: &[[f64; 3]]) -> SimModel {
     let mut bodies = vec![body("floor", Shape::HalfSpace(HalfSpace), Motion::Fixed, Pose::identity())];
     bodies.extend(centers.iter().map(|[x, y, z]| {
         let start = Pose::translation(SIDE * x, SIDE * y, SIDE * z + DROP);

@@ -29,6 +29,7 @@ pub mod suction;
 pub mod suction_rig;
 pub mod telemetry;
 pub mod tick;
+mod tick_condensed;
 pub mod velocity;
 pub mod zwidth;
 

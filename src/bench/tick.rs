@@ -4,11 +4,11 @@
 //!
 //! A rigid plate with 35 points of contact (105 rows) is pressed, rocked and dragged over a surface, so that contacts open,
 //! close, stick and slip all the time; once on a compliant surface whose points all act on one another, once on a rigid
-//! one. Mechanisms are renewed at 60 Hz. Measured at 1 kHz with sleep between the ticks, not back to back: caches are as
+//! one. Mechanisms are renewed at 60 Hz. Snapshots that the simulation condenses are measured apart (`tick_condensed`). Measured at 1 kHz with sleep between the ticks, not back to back: caches are as
 //! cold as they are in use.
 
 use super::jitter::run_loop;
-use super::{BenchError, Options, Record, Report, Summary};
+use super::{BenchError, Options, Record, Report, Summary, tick_condensed};
 use crate::device::{Connection, DeviceSpec, HandSample, Limits, Mechanics, PerPart};
 use crate::haptic::{
     Coupling, HapticModel, HapticState, LOCAL_SOLVER, Policy, SpringDamper, Surfaces, TickRecord, ToolModel, tick,
@@ -229,7 +229,7 @@ pub fn run(options: &Options, report: &mut Report) -> Result<(), BenchError> {
         report.put(Record::new(SUITE, name, "max-of-budget", longest / budget_us, "1"))?;
         report.put(Record::new(SUITE, name, "bounded", bounded, "%"))?;
     }
-    Ok(())
+    tick_condensed::run(SUITE, options, report)
 }
 
 /// Ticks over one scene; gives what they cost and the time a solve may take, µs.
@@ -273,8 +273,10 @@ mod tests {
     fn the_suite_opens_and_closes_contacts_of_a_full_mechanism_and_reports_every_figure() {
         let mut report = Report::new(Format::Table, Box::new(std::io::sink()), Box::new(std::io::sink()));
         run(&Options { seconds: 1.5, ..Options::default() }, &mut report).expect("the suite runs");
-        // Four samples of five figures and two more, for two scenes.
-        assert_eq!(report.records().len(), 2 * (4 * 5 + 2));
+        // Four samples of five figures and two more, for two scenes; two samples on condensed snapshots.
+        assert_eq!(report.records().len(), 2 * (4 * 5 + 2) + 2 * 5);
+        let rows = report.records().iter().find(|r| r.name == "condensed/rows" && r.stat == "p50").map(|r| r.value);
+        assert!(rows >= Some(90.0), "condensed snapshots are full: {rows:?} rows");
         for scene in ["compliant", "rigid"] {
             let name = format!("105-rows/{scene}/contacts");
             let of = |stat| report.records().iter().find(|r| r.name == name && r.stat == stat).map(|r| r.value);

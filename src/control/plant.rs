@@ -6,7 +6,7 @@
 //! takes time is given a [`Ticket`] and answered later through [`Plant::poll`].
 
 use super::trail::Trail;
-use crate::haptic::TickRecord;
+use crate::haptic::{TickRecord, Touches};
 use crate::math::Vec3;
 use crate::shared::lifecycle::{Event, State};
 use crate::shared::{MonoNs, Parameter, SceneView, SkinFrame};
@@ -249,6 +249,17 @@ pub struct Sight<'a> {
     pub force: Vec3,
     /// Bodies that deform, and the path of a needle.
     pub skin: &'a SkinFrame,
+    /// The second hand of a scene for two; none before its first tick.
+    pub second: Option<SecondSight<'a>>,
+}
+
+/// What a screen shows of the second hand beside its tool, which is one of the bodies.
+#[derive(Clone, Copy, Debug)]
+pub struct SecondSight<'a> {
+    /// Force on that hand, N, along the axes of the scene.
+    pub force: Vec3,
+    /// Contacts of its tool.
+    pub touches: &'a Touches,
 }
 
 /// What [`Plant::poll`] reports.

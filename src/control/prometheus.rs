@@ -62,6 +62,8 @@ pub struct SimulationMetrics {
     pub running: bool,
     /// Steps that ended too late.
     pub overruns: u64,
+    /// Steps that did not converge.
+    pub unconverged: u64,
     /// How long steps took.
     pub step_times: DurationFigures,
 }
@@ -164,6 +166,8 @@ fn haptic(page: &mut Page, haptic: &LoopMetrics) {
 fn simulation(page: &mut Page, simulation: &SimulationMetrics) {
     page.gauge("simulation_running", "1 while the simulation runs.", u8::from(simulation.running));
     page.counter("simulation_overruns_total", "Simulation steps that ended too late.", simulation.overruns);
+    let text = "Simulation steps that did not converge; bodies stayed where they were last in balance.";
+    page.counter("simulation_unconverged_total", text, simulation.unconverged);
     page.durations("simulation_step", "How long simulation steps took.", &simulation.step_times);
 }
 

@@ -442,7 +442,8 @@ pub static ENTRIES: &[Entry] = &[
         &[STAMP[0], STAMP[1], STAMP[2], blob("picture")],
         "What a screen shows, as little-endian single-precision numbers: pose of the tool (x y z qx qy qz qw), pose of the \
          handle, force on the hand (3, N), number of contacts n, n times point and force on the tool (3 and 3), number of \
-         bodies m, m times a pose. All in the scene's frame; bodies in the order of the scene, the first 16 of them.",
+         bodies m, m times a pose; in a demo for two hands force on the second hand and its contacts likewise. All in the \
+         scene's frame; bodies in the order of the scene, the first 16 of them.",
     ),
     stream(
         "/hapticd/stream/ticks",

@@ -5,7 +5,7 @@
 use super::osc::Sent;
 use super::plant::{Plant, Sight, TaskState};
 use super::trail::{Step, Trail};
-use crate::haptic::TickRecord;
+use crate::haptic::{TickRecord, Touches};
 use crate::math::{Pose, Vec3};
 use crate::shared::{MonoNs, NS_PER_S, Skin, SkinFrame};
 
@@ -199,16 +199,23 @@ fn picture(record: &TickRecord, sight: &Sight<'_>) -> Sent {
     push_pose(&mut numbers, &record.pose_world_tool);
     push_pose(&mut numbers, &record.pose_world_handle);
     numbers.extend(sight.force.iter());
-    let touches = record.touches.all();
-    numbers.push(touches.len() as f64);
-    for touch in touches {
-        numbers.extend(touch.point.iter().chain(&touch.force).map(|number| f64::from(*number)));
-    }
+    push_touches(&mut numbers, &record.touches);
     let bodies = &sight.scene.bodies[..sight.scene.body_count];
     let seen = || bodies.iter().chain(&sight.scene.other_tool);
     numbers.push(seen().count() as f64);
     seen().for_each(|pose| push_pose(&mut numbers, pose));
+    if let Some(second) = &sight.second {
+        numbers.extend(second.force.iter());
+        push_touches(&mut numbers, second.touches);
+    }
     blob(numbers.into_iter().map(|number| number as f32))
+}
+
+fn push_touches(numbers: &mut Vec<f64>, touches: &Touches) {
+    numbers.push(touches.all().len() as f64);
+    for touch in touches.all() {
+        numbers.extend(touch.point.iter().chain(&touch.force).map(|number| f64::from(*number)));
+    }
 }
 
 fn push_pose(numbers: &mut Vec<f64>, pose: &Pose) {

@@ -10,7 +10,7 @@ use crate::device::port::{LinkStatus, reach};
 use crate::device::{Device, DeviceSpec, Operator, SimulatedDevice};
 use crate::haptic::thread::{HapticFigures, HapticSetup, HapticThread};
 use crate::haptic::{Desk, HapticModel, TickRecord, Trip, orders};
-use crate::math::{Mapping, Pose, Vec3};
+use crate::math::{Mapping, Pose, Rot, Vec3};
 use crate::mechanism::MechanismSnapshot;
 use crate::record::{Provenance, Timing};
 use crate::scene::{self, Built};
@@ -99,6 +99,11 @@ impl Player {
                 }
             };
         hands.map(player).collect()
+    }
+
+    /// From the axes of the device to those of the scene.
+    pub(super) fn turn(&self) -> Rot {
+        self.mapping.pose_world_device.rotation
     }
 
     fn operator(&self) -> Operator {

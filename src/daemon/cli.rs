@@ -4,6 +4,7 @@
 
 use super::bake::BakeCommand;
 use super::calibrate::CalibrateArgs;
+use super::chaos::ChaosArgs;
 use super::demo::{self, DemoOptions};
 use super::doctor::{self, DoctorOptions};
 use super::emulate::EmulateArgs;
@@ -112,6 +113,11 @@ enum Verb {
         after_help = "Examples:\n  hapticd calibrate 7F3A --driver polhem\n  hapticd calibrate 7F3A --driver polhem --origin \"0.3 deg, 0, -5 mrad\"\n  hapticd calibrate 7F3A --driver polhem --force-scale 1.05\n\ndocs/calibration.md says how to measure it."
     )]
     Calibrate(CalibrateArgs),
+    /// Kill, stop and upset daemons with emulated devices, and print what became of the force
+    #[command(
+        after_help = "Examples:\n  hapticd chaos virtual_wall --device inverse3\n  hapticd chaos virtual_wall --device novint-falcon --strike kill --phase pressing --tries 50\n  hapticd chaos virtual_wall --device haply-2dof --device inverse3 --seed 7 --json\n\nEvery device is emulated; only processes started here get signals. docs/safety.md says what is promised.\n\nExit codes: 0 every promise kept, 1 one broken, 2 bad usage or bad file, 3 a process could not be started."
+    )]
+    Chaos(ChaosArgs),
     /// Watch over a device for a daemon; started by hapticd itself
     #[command(hide = true)]
     Guardian {
@@ -346,6 +352,7 @@ pub fn main() -> ExitCode {
             put(format_args!("{}", devices::list(json)));
             Ok(exit(0))
         }
+        Verb::Chaos(args) => args.run(&stop_flag()).map(|kept| exit(u8::from(!kept))),
         Verb::Emulate(args) => args.run(&stop_flag()).map(|()| exit(0)),
         Verb::Bake(args) => args.run().map(|()| exit(0)),
         Verb::Schema { kind, markdown } => Ok(print_schema(kind, markdown)),

@@ -16,6 +16,7 @@ use crate::device::operator::{OperatorReport, Progress, Skill};
 use crate::device::port::LinkStatus;
 use crate::haptic::thread::HapticThread;
 use crate::haptic::{TickRecord, TorqueSense, Trip};
+use crate::math::Rot;
 use crate::record;
 use crate::scene::{self, Built, GoalState, Observation, SceneSpec, TaskProgress, TaskWatcher};
 use crate::shared::realtime::RealtimeRequest;
@@ -155,6 +156,7 @@ impl Stage {
             rate_hz: self.built.haptic.rate_hz,
             realtime: haptic.is_realtime(),
             turn: self.built.mapping.pose_world_device.rotation,
+            second_turn: self.players.get(1).map_or_else(Rot::identity, Player::turn),
             portrait: portrait(&self.name, &self.title, device, &self.built),
             recording: recording.map(|path| path.display().to_string()),
             halt: haptic.halt_switch(),
@@ -436,6 +438,7 @@ fn lockstep(stage: &Stage, voice: &mut Voice, tapes: &mut [Tape], stop: &AtomicB
             break;
         }
     }
+    watch.tally.unconverged_steps = rig.sim.unconverged;
     let timing = Timing::Lockstep { hash: rig.hash() };
     stage.summary(watch, rig.seconds(), timing, None)
 }
@@ -485,7 +488,8 @@ fn live(
             let figures = *lead.haptic.figures();
             let (ticks, task) = (std::mem::take(&mut lead.batch), watch.task(&together(&reports), watch.time_s));
             let skin = (skin.stamp.sequence != painted).then(|| skin.clone());
-            window.show(Frame { ticks, view, skin, figures, task });
+            let second = acting.get(1).and_then(|hand| hand.batch.last().copied());
+            window.show(Frame { ticks, second, view, skin, figures, task });
         }
         painted = skin.stamp.sequence;
         tapes.iter_mut().take(1).for_each(|tape| tape.skins(skin));
@@ -514,6 +518,7 @@ fn live(
         |of: fn(&crate::haptic::thread::HapticFigures) -> u64| ended.iter().map(|(figures, ..)| of(figures)).sum();
     let timing =
         Timing::Live { realtime: is_realtime, overruns: sum(|one| one.overruns), skipped: sum(|one| one.skipped) };
+    watch.tally.unconverged_steps = status.read().unconverged;
     let time_s = watch.time_s;
     stage.summary(watch, time_s, timing, ended.first().and_then(|(.., link)| *link))
 }

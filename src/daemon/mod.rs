@@ -7,6 +7,7 @@ mod bake_reduce;
 mod bake_tetmesh;
 mod calibrate;
 mod cast;
+mod chaos;
 pub mod cli;
 mod demo;
 mod device_log;

@@ -5,17 +5,19 @@
 //! The page is sent what it would be sent by a daemon, true at this moment, so that it shows a recording at any speed, standing
 //! still or running, as data that is fresh.
 
+use super::cast::second_file;
 use super::replay::rebuild;
 use super::window::{Guest, latched};
 use super::{Failure, device_log::Led, portrait::portrait};
 use crate::control::alarm::Alarm;
 use crate::control::http::{Answer, Asked, Question};
 use crate::control::plant::{
-    Act, Code, Dial, FaultEntry, Job, News, Plant, Range, Refused, Setting, Sight, Status, TaskState, Ticket, Value,
+    Act, Code, Dial, FaultEntry, Job, News, Plant, Range, Refused, SecondSight, Setting, Sight, Status, TaskState,
+    Ticket, Value,
 };
 use crate::control::trail::{MOST, Trail};
 use crate::control::{query, tree};
-use crate::haptic::TickRecord;
+use crate::haptic::{TickRecord, Touches};
 use crate::math::{Rot, Vec3};
 use crate::record::{Entry, Provenance, Reader, deal, frame_of};
 use crate::scene::Built;
@@ -57,10 +59,31 @@ fn at<T>(list: &[(usize, T)], place: usize) -> Option<&T> {
     known.checked_sub(1).map(|index| &list[index].1)
 }
 
+/// The contacts of the tick that was due at a time go with it.
+fn put(ticks: &mut [TickRecord], due: MonoNs, touches: Touches) {
+    ticks.last_mut().into_iter().filter(|tick| tick.due == due).for_each(|tick| tick.touches = touches);
+}
+
+/// All ticks of a recording, with their contacts.
+fn ticks_of(reader: Reader) -> Result<Vec<TickRecord>, Failure> {
+    let mut ticks = Vec::new();
+    for entry in reader {
+        match entry? {
+            Entry::Tick(record) => ticks.push(*record),
+            Entry::Contacts(due, touches) => put(&mut ticks, due, *touches),
+            _ => {}
+        }
+    }
+    Ok(ticks)
+}
+
 /// What is played.
 pub(super) struct Film {
     /// Every tick there is.
     ticks: Vec<TickRecord>,
+    /// Every tick of the second hand, whose recording lies beside that of the first; none in a scene for one.
+    second: Vec<TickRecord>,
+    second_turn: Rot,
     seen: Seen,
     /// What the operator did, from which tick on.
     phases: Vec<(usize, String)>,
@@ -78,6 +101,8 @@ impl Film {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mut reader = Reader::open(path)?;
         let from = reader.provenance().clone();
+        let beside = second_file(path);
+        let second = if beside.exists() { ticks_of(Reader::open(&beside)?)? } else { Vec::new() };
         let (built, ..) = rebuild(&from, None)?;
         let frames: Vec<String> = built.sim.bodies.iter().map(|body| frame_of(&body.name)).collect();
         let (mut ticks, mut seen, mut phases) = (Vec::<TickRecord>::new(), Seen::default(), Vec::new());
@@ -104,13 +129,7 @@ impl Film {
                     }
                 }
                 Entry::Path(path) => seen.skin(ticks.len(), |frame| frame.path = path),
-                Entry::Contacts(due, touches) => {
-                    ticks
-                        .last_mut()
-                        .into_iter()
-                        .filter(|tick| tick.due == due)
-                        .for_each(|tick| tick.touches = *touches);
-                }
+                Entry::Contacts(due, touches) => put(&mut ticks, due, *touches),
                 Entry::Event(_, event) if event.get("kind").and_then(Json::as_str) == Some("phase") => {
                     let name = event.get("name").and_then(Json::as_str).unwrap_or_default();
                     phases.push((ticks.len(), name.to_owned()));
@@ -118,7 +137,7 @@ impl Film {
                 _ => {}
             }
         }
-        Self::of(ticks, seen, phases, from, &built)
+        Ok(Self { second, ..Self::of(ticks, seen, phases, from, &built)? })
     }
 
     /// Of a device log that was led through a scene.
@@ -150,7 +169,15 @@ impl Film {
             }
         }
         let turn = built.mapping.pose_world_device.rotation;
-        Ok(Self { ticks, seen, phases, faults, from, turn, portrait })
+        let other = built.second.as_ref().map(|second| second.mapping.pose_world_device.rotation);
+        let second_turn = other.unwrap_or_else(Rot::identity);
+        Ok(Self { ticks, second: Vec::new(), second_turn, seen, phases, faults, from, turn, portrait })
+    }
+
+    /// What the second hand did last at a time.
+    fn second_at(&self, due: MonoNs) -> Option<&TickRecord> {
+        let known = self.second.partition_point(|record| record.due <= due);
+        self.second.get(known.checked_sub(1)?)
     }
 
     fn seconds(&self, place: usize) -> f64 {
@@ -248,8 +275,10 @@ impl Player {
         self.newest = record;
         let Seen { views, skins } = &self.film.seen;
         self.view = at(views, self.place).copied().unwrap_or_else(SceneView::empty);
-        if let Some(frame) = at(skins, self.place).filter(|frame| frame.stamp != self.skin.stamp) {
+        self.view.other_tool = self.film.second_at(record.due).map(|second| second.pose_world_tool);
+        if let Some(frame) = at(skins, self.place).filter(|frame| frame.stamp.sequence != self.skin.stamp.sequence) {
             self.skin.clone_from(frame);
+            self.skin.stamp.at = SystemClock.now();
         }
         let count = self.film.faults.partition_point(|(place, _)| *place <= self.place);
         if count != self.faults.len() {
@@ -377,7 +406,11 @@ impl Plant for Player {
 
     fn sight(&self) -> Sight<'_> {
         let force: Vec3 = self.film.turn * self.newest.force.force;
-        Sight { scene: &self.view, force, skin: &self.skin }
+        let second = self
+            .film
+            .second_at(self.film.ticks[self.place].due)
+            .map(|record| SecondSight { force: self.film.second_turn * record.force.force, touches: &record.touches });
+        Sight { scene: &self.view, force, skin: &self.skin, second }
     }
 
     fn trail(&self) -> &Trail {
@@ -450,9 +483,10 @@ mod tests {
         };
         let (first, last) = (at(0.1), at(3.9));
         assert_eq!((first.skins.len(), last.skins.len()), (1, 1));
+        assert!(first.stamp.at.0 > 0 && first.stamp.at < last.stamp.at, "the page orders frames by their time");
         assert!(last.skins[0].stress_pa.iter().any(|pa| *pa > 100.0), "it is pushed by the end");
         assert!(first.skins[0].stress_pa.iter().all(|pa| *pa < 1.0), "and not at the beginning");
         assert!(last.path.len() > 1 && last.path != first.path, "the needle moves");
-        assert_eq!(at(0.1), first, "back again");
+        assert_eq!(at(0.1).skins, first.skins, "back again");
     }
 }

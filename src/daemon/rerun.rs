@@ -288,6 +288,7 @@ impl Rerun {
         }
         tools.extend(self.second.as_ref().and_then(|(hand, _)| hand.tool(next.second_tool)));
         self.sim.next_ends_at(&self.sim_model, next.began);
+        self.sim.last_took(next.took_ns);
         let mut made: Vec<_> = self.hands().map(|hand| hand.spare.pop().unwrap_or_else(empty_snapshot)).collect();
         let mut out: Vec<&mut MechanismSnapshot> = made.iter_mut().map(|snapshot| &mut **snapshot).collect();
         step(&self.sim_model, &mut self.sim, &tools, &mut out);

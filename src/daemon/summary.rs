@@ -21,6 +21,8 @@ pub struct Tally {
     penetration_max_m: f64,
     penetration_sum_m: f64,
     contact_ticks: u64,
+    /// Steps of the simulation that did not converge.
+    pub(super) unconverged_steps: u64,
     faults: Faults,
     fault_ticks: FaultCounts,
     faulted: bool,
@@ -52,6 +54,7 @@ impl Tally {
             penetration_max_m: 0.0,
             penetration_sum_m: 0.0,
             contact_ticks: 0,
+            unconverged_steps: 0,
             faults: Faults::NONE,
             fault_ticks: FaultCounts::default(),
             faulted: false,
@@ -279,6 +282,7 @@ impl Summary {
             "faults": tally.faults.names().collect::<Vec<_>>(),
             "fault_ticks": tally.fault_ticks.by_name().filter(|(_, n)| *n > 0).collect::<BTreeMap<_, _>>(),
             "contact_ticks": tally.contact_ticks,
+            "unconverged_steps": tally.unconverged_steps,
             "breaches": self.breaches().iter().map(|b| b.0.clone()).collect::<Vec<_>>(),
         });
         let more = match self.timing {
@@ -377,6 +381,13 @@ impl Summary {
             out,
             "\ncontact  {contact_s:.1} s, overlap of proxy and scene mean {mean_um:.2} µm, max {max_um:.2} µm"
         );
+        if tally.unconverged_steps > 0 {
+            let _ = writeln!(
+                out,
+                "steps    {} did not converge; bodies stayed in their last balance",
+                tally.unconverged_steps
+            );
+        }
         let verdict = if tally.energy_min_j >= -1e-6 { ": the hand never got more than it put in" } else { "" };
         let _ = writeln!(out, "energy   lowest ledger {:+.1e} J{verdict}", tally.energy_min_j);
     }

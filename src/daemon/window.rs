@@ -9,7 +9,7 @@ use crate::control::http::{Answer, Asked, Door, Question};
 use crate::control::hub::{Hub, HubSettings, Outbox};
 use crate::control::peer::Peer;
 use crate::control::plant::{
-    Act, Code, Dial, FaultEntry, Job, News, Plant, Priority, Refused, Sight, Status, TaskState, Ticket,
+    Act, Code, Dial, FaultEntry, Job, News, Plant, Priority, Refused, SecondSight, Sight, Status, TaskState, Ticket,
 };
 use crate::control::trail::Trail;
 use crate::control::{query, tree};
@@ -45,6 +45,8 @@ pub(super) struct Setting {
     pub(super) realtime: bool,
     /// From the device's axes to the scene's.
     pub(super) turn: Rot,
+    /// The same of the second hand's device.
+    pub(super) second_turn: Rot,
     /// What the scene looks like.
     pub(super) portrait: Json,
     /// File being recorded to.
@@ -57,6 +59,8 @@ pub(super) struct Setting {
 pub(super) struct Frame {
     /// Every tick.
     pub(super) ticks: Vec<TickRecord>,
+    /// The newest tick of the second hand, where there is one.
+    pub(super) second: Option<TickRecord>,
     /// The scene.
     pub(super) view: SceneView,
     /// Bodies that deform, when they have moved.
@@ -154,6 +158,7 @@ struct Show {
     frames: Receiver<Frame>,
     began: MonoNs,
     newest: Option<TickRecord>,
+    second: Option<TickRecord>,
     trail: Trail,
     view: SceneView,
     skin: SkinFrame,
@@ -173,6 +178,7 @@ impl Show {
             frames,
             began: SystemClock.now(),
             newest: None,
+            second: None,
             trail: Trail::default(),
             view: SceneView::empty(),
             skin: SkinFrame::default(),
@@ -197,6 +203,7 @@ impl Show {
             }
             self.newest = Some(*record);
         }
+        self.second = frame.second.or(self.second);
         let further = (&frame.task.phase, frame.task.goals_met) != (&self.task.phase, self.task.goals_met);
         if further {
             self.news.push(News::Task(frame.task.clone()));
@@ -315,7 +322,11 @@ impl Plant for Show {
 
     fn sight(&self) -> Sight<'_> {
         let force = self.newest.map_or_else(Vec3::zeros, |record| self.setting.turn * record.force.force);
-        Sight { scene: &self.view, force, skin: &self.skin }
+        let second = self.second.as_ref().map(|record| SecondSight {
+            force: self.setting.second_turn * record.force.force,
+            touches: &record.touches,
+        });
+        Sight { scene: &self.view, force, skin: &self.skin, second }
     }
 
     fn trail(&self) -> &Trail {

@@ -59,6 +59,8 @@ pub struct CorotationalBody {
     /// `b` and `û` of the step under way.
     pub(super) right: Vec<f64>,
     pub(super) midpoint: Vec<f64>,
+    /// Angular velocity of the free motion of a body that nothing holds, rad/s.
+    free_rate: Vec3,
     pub(super) scratch: Vec<f64>,
 }
 
@@ -91,6 +93,7 @@ impl CorotationalBody {
             turning: vec![Mat3::zeros(); points],
             right: zeros.clone(),
             midpoint: zeros.clone(),
+            free_rate: Vec3::zeros(),
             scratch: zeros,
             model,
         }
@@ -214,8 +217,26 @@ impl CorotationalBody {
         self.midpoint.copy_from_slice(&self.right);
         let mut free = std::mem::take(&mut self.midpoint);
         self.answer(&mut free);
+        self.free_rate = self.turning().map_or_else(Vec3::zeros, |spin| spin.rate(&free));
         self.midpoint = free;
         Ok(())
+    }
+
+    /// Rotation as a whole, where the step separates it.
+    fn turning(&self) -> Option<&Spin> {
+        self.spin.as_ref().filter(|_| self.regime == Regime::Dynamic)
+    }
+
+    /// Constraints may act on the body with couples ([`Rows::set_couple`]): nothing holds it, and the step has inertia.
+    #[must_use]
+    pub fn takes_couples(&self) -> bool {
+        self.turning().is_some()
+    }
+
+    /// Angular velocity of the body as a whole in the step under way without constraint forces, rad/s; zero for a body that takes no couples.
+    #[must_use]
+    pub fn free_rate(&self) -> &Vec3 {
+        &self.free_rate
     }
 
     /// Turns forces into the velocity of the step under way.
@@ -332,6 +353,13 @@ impl CorotationalBody {
         self.midpoint.iter_mut().zip(&change).for_each(|(v, change)| *v += change);
         self.scratch = change;
         Ok(())
+    }
+
+    /// Adds the couple of constraints, N·m, to the step under way of a body that takes couples.
+    pub fn apply_couple(&mut self, couple: &Vec3) {
+        if let (Some(spin), Regime::Dynamic) = (&self.spin, self.regime) {
+            spin.add_couple(couple, &mut self.midpoint);
+        }
     }
 
     /// Ends the step under way. A dynamic step moves by `h û`. A quasi-static step starts from there and iterates to

@@ -111,11 +111,13 @@ pub struct Rows {
     pub(super) places: Vec<u32>,
     /// Three numbers for each.
     pub(super) values: Vec<Vec3>,
+    /// Couple of each row on a free body as a whole.
+    couples: Vec<Vec3>,
 }
 
 impl Default for Rows {
     fn default() -> Self {
-        Self { first: vec![0], places: Vec::new(), values: Vec::new() }
+        Self { first: vec![0], places: Vec::new(), values: Vec::new(), couples: Vec::new() }
     }
 }
 
@@ -125,6 +127,7 @@ impl Rows {
         self.first.truncate(1);
         self.places.clear();
         self.values.clear();
+        self.couples.clear();
     }
 
     /// Adds a row.
@@ -135,7 +138,36 @@ impl Rows {
                 self.values.push(direction * weight);
             }
         }
+        self.end_row();
+    }
+
+    fn end_row(&mut self) {
         self.first.push(self.places.len() as u32);
+        self.couples.push(Vec3::zeros());
+    }
+
+    /// Gives the last row a couple on the body as a whole: a unit force of the row turns the body as this torque does, m. Bodies that are
+    /// held do not take it.
+    pub fn set_couple(&mut self, couple: Vec3) {
+        if let Some(last) = self.couples.last_mut() {
+            *last = couple;
+        }
+    }
+
+    /// Couple of row `row`.
+    pub(super) fn couple(&self, row: usize) -> &Vec3 {
+        &self.couples[row]
+    }
+
+    /// A row has a couple.
+    pub(super) fn have_couples(&self) -> bool {
+        self.couples.iter().any(|couple| *couple != Vec3::zeros())
+    }
+
+    /// Torque of the couples under forces on the rows, N·m.
+    #[must_use]
+    pub fn torque(&self, forces: &[f64]) -> Vec3 {
+        self.couples.iter().zip(forces).map(|(couple, force)| couple * *force).sum()
     }
 
     /// Adds a row of a part of the body.
@@ -146,7 +178,7 @@ impl Rows {
                 self.values.push(direction * *weight);
             }
         }
-        self.first.push(self.places.len() as u32);
+        self.end_row();
     }
 
     /// Adds a row of nodes, each along a vector of its own.

@@ -13,6 +13,9 @@
 //!
 //! `S` is symmetric and positive definite, and equal to `A⁻¹` while the body is not deformed. `BᵀM S b = t Bᵀb`: elastic forces have no torque,
 //! so that the angular momentum changes by that of the loads and of the constraints alone.
+//!
+//! A constraint may also act with a couple `τ` on the body as a whole ([`Rows::set_couple`]): as the forces `M B J⁻¹ τ`, which turn the body without
+//! deforming it, since `S M B J⁻¹ τ = t B J⁻¹ τ`.
 
 use super::factor::Factor;
 use super::model::FemModel;
@@ -143,6 +146,32 @@ impl Spin {
                 *entry += turned.dot(its) + answer.dot(other);
             }
         }
+        if !rows.have_couples() {
+            return;
+        }
+        let turn = self.inverse * (self.time_s * scale);
+        memory.iter_mut().enumerate().for_each(|(row, [turned, answer])| {
+            let couple = *rows.couple(row);
+            (*turned, *answer) = (couple, turn * (*turned + couple * 0.5));
+        });
+        for (row, [couple, answer]) in out.chunks_exact_mut(rows.len().max(1)).zip(&*memory) {
+            for (entry, [other, its]) in row.iter_mut().zip(&*memory) {
+                *entry += couple.dot(its) + answer.dot(other);
+            }
+        }
+    }
+
+    /// Adds the answer of the step to a couple, N·m, to a velocity.
+    pub(super) fn add_couple(&self, couple: &Vec3, velocity: &mut [f64]) {
+        if self.ready {
+            let turn = self.inverse * couple * self.time_s;
+            (0..3).for_each(|k| add(turn[k], &self.fields[k], velocity));
+        }
+    }
+
+    /// Angular velocity, rad/s, of the rotation in a velocity.
+    pub(super) fn rate(&self, velocity: &[f64]) -> Vec3 {
+        if self.ready { self.inverse * along(&self.momenta, velocity) } else { Vec3::zeros() }
     }
 
     /// Adds the rotation to a change of velocity at `position` that makes its angular momentum that of `impulse`.

@@ -11,10 +11,10 @@ use std::any::Any;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 
+use super::signals::{ControlPulse, HaltSwitch, Heartbeat, Signals};
 use super::{HapticModel, HapticState, OrderLinks, TickRecord, Trip, tick};
 use crate::device::{Device, DeviceFault};
 use crate::mechanism::MechanismSnapshot;
@@ -106,53 +106,6 @@ pub enum HapticError {
     },
 }
 
-/// What the spawner and the thread tell each other while it runs.
-#[derive(Debug, Default)]
-struct Signals {
-    stop: AtomicBool,
-    heartbeat: AtomicU64,
-    /// Times the halt switch was thrown.
-    halts: AtomicU64,
-    /// Rounds of the control thread; zero while nobody has shown any.
-    rounds: AtomicU64,
-}
-
-/// The switch that ends all force: FAULT at the next tick, whatever else waits to be done. Any thread may hold one.
-#[derive(Clone, Debug)]
-pub struct HaltSwitch(Arc<Signals>);
-
-impl HaltSwitch {
-    /// Zero force now, FAULT, latched. Every throw counts: one after an acknowledge trips again. Once the thread has ended
-    /// there is nothing left to halt.
-    pub fn throw(&self) {
-        self.0.halts.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Shows the haptic thread that the control thread lives: whoever has shown one round must go on, or force ends by
-/// [`Trip::ControlSilent`]. Without a control thread nobody would hear a halt.
-#[derive(Clone, Debug)]
-pub struct ControlPulse(Arc<Signals>);
-
-impl ControlPulse {
-    /// One more round.
-    pub fn beat(&self) {
-        self.0.rounds.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Counts the ticks of a running haptic thread: a watchdog that sees it stand still knows that the loop hangs.
-#[derive(Clone, Debug)]
-pub struct Heartbeat(Arc<Signals>);
-
-impl Heartbeat {
-    /// Ticks done so far.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.0.heartbeat.load(Ordering::Relaxed)
-    }
-}
-
 /// A running haptic thread. Dropping it stops the thread and waits for it.
 pub struct HapticThread {
     thread: Option<JoinHandle<Result<HapticFigures, HapticError>>>,
@@ -240,14 +193,14 @@ impl HapticThread {
     /// # Errors
     /// [`HapticError::Panicked`] when the thread had panicked.
     pub fn stop(mut self) -> Result<HapticFigures, HapticError> {
-        self.signals.stop.store(true, Ordering::Relaxed);
+        self.signals.stop();
         self.thread.take().map_or_else(|| Ok(HapticFigures::default()), join)
     }
 }
 
 impl Drop for HapticThread {
     fn drop(&mut self) {
-        self.signals.stop.store(true, Ordering::Relaxed);
+        self.signals.stop();
         if let Some(thread) = self.thread.take() {
             // Whoever wants to know how it ended calls `stop`.
             let _ = thread.join();
@@ -359,13 +312,11 @@ impl Loop {
     /// One tick with its input and output.
     fn beat(&mut self, now: &mut Tick<'_>) -> ControlFlow<()> {
         // 1 what others want: halt before anything else
-        let halts = self.signals.halts.load(Ordering::Relaxed);
-        if halts != self.halts {
-            self.halts = halts;
+        if self.signals.halted(&mut self.halts) {
             self.state.trip(Trip::Halt);
         }
         self.heed_control(now.period_s);
-        if self.signals.stop.load(Ordering::Relaxed) {
+        if self.signals.stopping() {
             self.wind_down(now);
         }
         self.links.bring(&mut self.state);
@@ -386,7 +337,7 @@ impl Loop {
         self.links.answer(&self.state);
         self.tool.publish(*self.state.tool());
         self.records.push(*self.state.record());
-        self.signals.heartbeat.store(now.index, Ordering::Relaxed);
+        self.signals.ticked(now.index);
         self.note(now, compute_ns);
         // 4 on, unless stopped and without force
         let out = self.stop_at.is_some_and(|at| self.state.gate().gain() == 0.0 || now.began >= at);
@@ -396,10 +347,8 @@ impl Loop {
     /// Trips when the control thread stands still while force may flow. Ticks are counted, not time: a stall of the whole program is not
     /// the control thread's.
     fn heed_control(&mut self, period_s: f64) {
-        let rounds = self.signals.rounds.load(Ordering::Relaxed);
-        let still = if rounds == self.rounds.0 { self.rounds.1 + 1 } else { 0 };
-        self.rounds = (rounds, still);
-        let silent = rounds > 0 && still as f64 * period_s > self.model.policy.control_silent_s;
+        let still = self.signals.control_still(&mut self.rounds);
+        let silent = still as f64 * period_s > self.model.policy.control_silent_s;
         if silent && self.state.gate().state().allows_force() {
             self.state.trip(Trip::ControlSilent);
         }

@@ -172,10 +172,12 @@ impl Workspace {
             let mean = own / block.law.rows() as f64 + block.law.compliance();
             self.scale[block.range()].fill(power_of_two_near_root(mean));
         }
+        // Powers of two: their reciprocals, and products with them, are exact.
+        self.delta.iter_mut().zip(&self.scale).for_each(|(inverse, scale)| *inverse = 1.0 / scale);
         for i in 0..rows {
-            for j in 0..rows {
-                self.compliance[i * rows + j] = problem.row(i)[j] / (self.scale[i] * self.scale[j]);
-            }
+            let own = self.delta[i];
+            let line = self.compliance[i * rows..][..rows].iter_mut().zip(problem.row(i)).zip(&self.delta);
+            line.for_each(|((out, w), inverse)| *out = w * own * inverse);
             self.free[i] = problem.free[i] / self.scale[i];
             self.lambda[i] = lambda[i] * self.scale[i];
         }

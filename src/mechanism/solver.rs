@@ -17,7 +17,9 @@ const BEFORE_STEP: u32 = 3;
 const BETWEEN_STEPS: u32 = 2;
 const MANY: f64 = 6.0;
 /// Most Newton steps of a solve.
-const MOST_STEPS: u32 = 4;
+const MOST_STEPS: u32 = 10;
+/// Most Newton steps of a solve that are taken back; the sweeps before the next one double with each.
+const MOST_TAKEN_BACK: u32 = 4;
 
 /// When to stop, and how boldly to go.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -287,7 +289,9 @@ struct Steps {
     /// Sweeps since the last one, and the residual before it.
     sweeps: u32,
     residual: f64,
-    /// A step made things worse: no more of them.
+    /// Steps that made things worse: the states of the rows were not yet those of the solution, and sweeps find them.
+    taken_back: u32,
+    /// The system has no solution in numbers: no more steps.
     ended: bool,
 }
 
@@ -305,9 +309,12 @@ impl Steps {
         self.sweeps += 1;
         if self.taken > 0 && self.sweeps == 1 && outcome.residual > self.residual {
             polish.take_back(compliance, blocks, lambda);
-            (self.ended, outcome.residual) = (true, self.residual);
+            self.taken_back += 1;
+            self.ended |= self.taken_back >= MOST_TAKEN_BACK;
+            outcome.residual = self.residual;
+            return;
         }
-        let least = if self.taken == 0 { BEFORE_STEP } else { BETWEEN_STEPS };
+        let least = if self.taken == 0 { BEFORE_STEP } else { BETWEEN_STEPS << self.taken_back };
         if self.ended || self.taken >= MOST_STEPS || self.sweeps < least {
             return;
         }

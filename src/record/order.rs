@@ -74,7 +74,7 @@ fn read_change(v: &Value) -> Option<Change> {
 pub(super) fn write_step(step: &StepInput, json: &mut Json) {
     json.restart().count("sequence", step.sequence).count("began_ns", step.began.0);
     json.count("tool", step.tool).count("second_tool", step.second_tool);
-    json.count("materials", step.materials).done();
+    json.count("materials", step.materials).count("took_ns", step.took_ns).done();
 }
 
 /// Reads a step.
@@ -85,6 +85,7 @@ pub(super) fn read_step(v: &Value) -> Option<StepInput> {
         tool: json::count(v, "tool")?,
         second_tool: json::count(v, "second_tool").unwrap_or_default(),
         materials: json::count(v, "materials")?,
+        took_ns: json::count(v, "took_ns").unwrap_or_default(),
     })
 }
 
@@ -123,7 +124,7 @@ mod tests {
         write(41, &order, &mut json);
         let value: Value = serde_json::from_slice(json.text_so_far()).expect("it is JSON");
         assert_eq!(read(&value), Some((41, order)));
-        let step = StepInput { sequence: 1, began: MonoNs(2), tool: 3, second_tool: 2, materials: 4 };
+        let step = StepInput { sequence: 1, began: MonoNs(2), tool: 3, second_tool: 2, materials: 4, took_ns: 5 };
         write_step(&step, &mut json);
         let value: Value = serde_json::from_slice(json.text_so_far()).expect("it is JSON");
         assert_eq!(read_step(&value), Some(step));

@@ -126,7 +126,7 @@ impl Topic {
             Self::Mark => object(&[("tick", whole()), ("text", text())]),
             Self::Diagnostics => object(&[("tick", whole()), ("lost", whole()), ("text", text())]),
             Self::Step => {
-                let names = ["sequence", "began_ns", "tool", "second_tool", "materials"];
+                let names = ["sequence", "began_ns", "tool", "second_tool", "materials", "took_ns"];
                 object(&names.map(|name| (name, whole())))
             }
             Self::Order => object(&[("tick", whole()), ("changes", list(json!({ "type": "object" })))]),

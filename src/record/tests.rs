@@ -409,7 +409,7 @@ fn every_message_is_as_its_schema_says() {
     (frame.stamp.sequence, frame.path) = (1, vec![[0.5; 3]; 3]);
     scribe.skins(&frame).expect("it is written");
     scribe.event("{}").expect("it is written");
-    let step = StepInput { sequence: 7, began: MonoNs(5), tool: 3, second_tool: 0, materials: 1 };
+    let step = StepInput { sequence: 7, began: MonoNs(5), tool: 3, second_tool: 0, materials: 1, took_ns: 2 };
     scribe.step(&step).expect("it is written");
     let changes = [Change::Set(Parameter::Stiffness, 900.0), Change::Event(Event::Enable)];
     scribe.order(&(9, Order::new(4, &changes).expect("few changes"))).expect("it is written");

@@ -9,11 +9,12 @@
 use super::build::Check;
 use super::make::{Unmade, beside};
 use super::spec::{ShapeSpec, Source};
-use super::spec_soft::{ElasticSpec, MaterialSpec, Selection, SoftModelKind, SoftStepKind};
+use super::spec_soft::{ElasticSpec, MaterialSpec, RegionSpec, Selection, SoftModelKind, SoftStepKind};
 use super::workshop::read_one;
 use crate::collision::MAX_BODIES;
 use crate::device::operator::Name;
 use crate::fem::{FemModel, FemSpec, Mass, Material, Ordering, Rayleigh, ReducedModel, RegimeSpec};
+use crate::files::suggest;
 use crate::geometry::snap::{HELD, TOUCHING};
 use crate::geometry::tet::{Group, Members, TetMesh};
 use crate::math::{Pose, Vec3};
@@ -281,8 +282,8 @@ fn where_it_lies(mesh: &TetMesh) -> String {
 fn group<'m>(mesh: &'m TetMesh, name: &str, key: &str) -> Result<&'m Group, Fault> {
     mesh.group(name).map_or_else(
         || {
-            let known: Vec<String> = mesh.groups().iter().map(|group| format!("`{}`", group.name)).collect();
-            fault(key, format!("no group is called `{name}`"), format!("take one of {}", known.join(", ")))
+            let known = mesh.groups().iter().map(|group| group.name.as_str());
+            fault(key, format!("no group is called `{name}`"), suggest(name, known))
         },
         Ok,
     )
@@ -320,6 +321,7 @@ fn materials(elastic: &ElasticSpec, mesh: &TetMesh, at: &str) -> Result<Vec<Mate
                 "this region has no material: `young`, `poisson` or `density` is stated neither here nor in `elastic`";
             return fault(key, message, "state all three here, or in `elastic`");
         };
+        check_scatter(region, mesh, &key)?;
         let tets = match &region.part {
             Selection::Group(name) => mesh.group_tets(group(mesh, name, &key)?),
             Selection::Region(region) => mesh.tets_in(region),
@@ -340,6 +342,22 @@ fn materials(elastic: &ElasticSpec, mesh: &TetMesh, at: &str) -> Result<Vec<Mate
         return fault(format!("{at}.elastic"), message, help);
     }
     Ok(materials.into_iter().flatten().collect())
+}
+
+/// Rejects a region whose middle is outside the body for some seeds, whatever the seed in use.
+fn check_scatter(region: &RegionSpec, mesh: &TetMesh, key: &str) -> Result<(), Fault> {
+    let Selection::Region(place) = &region.part else { return Ok(()) };
+    let (Some(middle), true) = (place.middle(), region.scatter_m > 0.0) else { return Ok(()) };
+    let (home, bounds) = (middle - region.moved, mesh.aabb());
+    let most = (0..2).map(|k| (home[k] - bounds.min[k]).min(bounds.max[k] - home[k])).fold(f64::INFINITY, f64::min);
+    if region.scatter_m <= most {
+        return Ok(());
+    }
+    let (scatter, most) = (1e3 * region.scatter_m, 1e3 * most.max(0.0));
+    let message =
+        format!("`scatter` of {scatter:.3} mm puts the middle of this region outside the body for some seeds");
+    let help = format!("write {most:.3} mm or less; {}", where_it_lies(mesh));
+    fault(key, message, help)
 }
 
 /// Rejects what cannot be integrated.

@@ -154,9 +154,7 @@ pub(super) fn read_elastic(
     let Some(table) = body.table("elastic").optional() else {
         if deforms && !body.contains("elastic") {
             let problem = Problem::error(body.span(), "the shape deforms, but `elastic` is missing");
-            body.report(
-                problem.help("write elastic = { young = \"165 MPa\", poisson = 0.35, density = \"1050 kg/m^3\" }"),
-            );
+            body.report(problem.help(format!("write elastic = {{ {} }}", usual_material(body))));
         }
         return None;
     };
@@ -206,6 +204,16 @@ fn read_material(table: &Table<'_>) -> MaterialSpec {
     }
 }
 
+/// A material to begin with: plastic of a snap connector, or jelly.
+fn usual_material(body: &Table<'_>) -> &'static str {
+    let kind = body.table("shape").optional().and_then(|shape| shape.string("kind").optional());
+    if kind.as_deref() == Some("snap-socket") {
+        "young = \"165 MPa\", poisson = 0.35, density = \"1050 kg/m^3\""
+    } else {
+        "young = \"20 kPa\", poisson = 0.4, density = \"1000 kg/m^3\""
+    }
+}
+
 /// `damping = { mass, stiffness }`
 fn read_damping(table: &Table<'_>) -> Rayleigh {
     let mass = table.quantity("mass", Dimension::Frequency).not_negative().at_most(DAMPING_MAX.0);
@@ -235,7 +243,13 @@ fn read_region(table: &Table<'_>) -> Option<RegionSpec> {
         let help = "remove `scatter`, or choose the region by `box` or `sphere`";
         table.error("scatter", "a group of the mesh is always in the same place", help);
     }
-    Some(RegionSpec { name, part: part?, scatter_m, material })
+    if part.is_some() && name.is_none() && material == MaterialSpec::default() {
+        let message = "this region has no material of its own: it states none of `young`, `poisson` and `density`";
+        table.report(
+            Problem::error(table.span(), message).help("state what differs from `elastic`, or remove the region"),
+        );
+    }
+    Some(RegionSpec { name, part: part?, scatter_m, moved: Vec3::zeros(), material })
 }
 
 /// One of [`PLACES`].

@@ -107,7 +107,8 @@ static MOVE_TO: Keys = Keys {
 
 static PRESS: Keys = Keys {
     heading: "press = { … }",
-    about: "Pushes with a force, holding the place across it and giving way along it.",
+    about: "Pushes with a force, holding the place across it and giving way along it; after 3 s without what ends the \
+            phase, a tenth harder each second, up to twice as hard.",
     keys: &[FORCE],
     choices: &[],
 };

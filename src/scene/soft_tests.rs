@@ -141,6 +141,13 @@ fn sides_and_named_groups_hold_nodes_and_regions_have_their_own_material() {
         let expected = if centre.z > 0.01 { (20e3, 0.1) } else { (young, 0.4) };
         assert_eq!((material.young_pa, material.poisson), expected, "{centre:?}");
     }
+    let bare = "[[body.jelly.region]]\nsphere = { center = [0, 0, 0], radius = \"12 mm\" }\n";
+    check_mistakes(&[(
+        "bare region",
+        body(BOX, JELLY, bare),
+        "this region has no material of its own",
+        "state what differs from `elastic`",
+    )]);
     // A flat group has no element of its own.
     check_mistakes(&[(
         "flat group",
@@ -203,6 +210,12 @@ fn a_scattered_region_is_elsewhere_for_every_seed_and_goals_and_hands_find_it() 
             with("force = [0, 0, \"-2 N\"] }", "force = [0, 0, \"-2 N\"] }\nuntil = { elapsed = \"1 s\" }"),
             "a palpation ends by itself",
             "remove `until`",
+        ),
+        (
+            "scatter out of the body",
+            with("scatter = \"8 mm\"", "scatter = \"21 mm\""),
+            "`scatter` of 21.000 mm puts the middle of this region outside the body",
+            "write 20.000 mm or less",
         ),
         ("too many places", with("columns = 3", "columns = 9"), "`columns` is out of range", "from 1 to 8"),
     ]);
@@ -289,7 +302,7 @@ fn each_mistake_in_how_a_soft_body_steps_is_located_and_says_what_to_do() {
             "cannot read a.reduced",
             "it starts at the scene file",
         ),
-        ("unknown group", with("held = [\"botom\"]"), "no group is called `botom`", "`bottom`, `top`"),
+        ("unknown group", with("held = [\"botom\"]"), "no group is called `botom`", "did you mean `bottom`?"),
         ("incompressible", with("held = [\"bottom\"]").replace("0.4", "0.5"), "`poisson` must be at most 0.49", "0.49"),
         (
             "weightless",
@@ -329,7 +342,7 @@ fn each_mistake_in_the_material_of_a_soft_body_is_located_and_says_what_to_do() 
             "this region selects no element",
             "from (-20.000, -20.000, -20.000) to (20.000, 20.000, 20.000) mm",
         ),
-        ("unknown part", region("group = \"lump\"\nyoung = \"1 MPa\""), "no group is called `lump`", "take one of"),
+        ("unknown part", region("group = \"lump\"\nyoung = \"1 MPa\""), "no group is called `lump`", "known here: "),
         (
             "two places",
             region("group = \"top\"\nsphere = { center = [0, 0, 0], radius = \"9 mm\" }"),

@@ -473,11 +473,11 @@ impl SceneSpec {
         let tools = [Some(&mut scene.tool), scene.second_hand.as_mut().map(|hand| &mut hand.tool)];
         let all = bodies.chain(tools.into_iter().flatten().map(|tool| &mut tool.elastic));
         for region in all.flatten().flat_map(|elastic| &mut elastic.regions) {
-            let scatter_m = std::mem::take(&mut region.scatter_m);
-            if let (true, Selection::Region(place)) = (scatter_m > 0.0, &mut region.part) {
+            if let (true, Selection::Region(place)) = (region.scatter_m > 0.0, &mut region.part) {
                 // Evenly over a disc.
-                let (radius, angle) = (random.uniform().sqrt() * scatter_m, random.uniform() * TAU);
-                *place = place.moved(&(Vec3::new(angle.cos(), angle.sin(), 0.0) * radius));
+                let (radius, angle) = (random.uniform().sqrt() * region.scatter_m, random.uniform() * TAU);
+                region.moved = Vec3::new(angle.cos(), angle.sin(), 0.0) * radius;
+                *place = place.moved(&region.moved);
             }
         }
         scene

@@ -167,6 +167,8 @@ pub struct RegionSpec {
     pub part: Selection,
     /// The place is off across z of the shape by up to this, elsewhere for every seed, m.
     pub scatter_m: f64,
+    /// By how much it is off for the seed in use, m.
+    pub moved: Vec3,
     /// What they are made of.
     pub material: MaterialSpec,
 }

@@ -7,6 +7,7 @@
 //! both ways), events through [`ring`] (bounded, counts what it drops). The one thing on the heap, [`skins`], goes from the
 //! simulation to the screen and never to the real-time side.
 
+pub(crate) mod atomic;
 mod faults;
 mod lateness;
 mod latest;
@@ -16,6 +17,7 @@ pub mod ordinary_file;
 mod pacer;
 pub mod private;
 mod pulse;
+mod pulse_words;
 pub mod realtime;
 mod ring;
 mod skin;
@@ -30,6 +32,7 @@ pub use latest::{LatestReader, LatestWriter, latest};
 pub use order::{Answer, Change, MAX_CHANGES, Order, Parameter, Parameters};
 pub use pacer::{Pacer, RateError, Wait};
 pub use pulse::{PULSE_MESSAGE_MAX, Pulse};
+pub use pulse_words::PulseWords;
 pub use ring::{RingReader, RingWriter, ring};
 pub use skin::{MAX_PATH, SKIN_HZ, Skin, SkinFrame, SkinModel, SkinReader, SkinWriter, skins};
 pub use step::StepInput;

@@ -2,7 +2,7 @@
 //!
 //! Thread: any (RT safe), but for making it. The only place with memory of another process.
 //!
-//! Every word of the page is an atomic number, so that whatever the other process does to it is at worst a wrong number. The
+//! Every word of the page ([`PulseWords`]) is an atomic number, so that whatever the other process does to it is at worst a wrong number. The
 //! file behind it is sealed: neither process can shorten it under the other. The bytes that silence a device stand behind the
 //! words and are read and written as a file.
 
@@ -11,8 +11,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::pulse_words::PulseWords;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
@@ -23,24 +23,8 @@ const MESSAGE_AT: u64 = 2048;
 /// Longest message, bytes.
 pub const PULSE_MESSAGE_MAX: usize = 512;
 
-/// The words of the page.
-#[repr(C)]
-struct Words {
-    /// Grows while the watched process lives.
-    beats: AtomicU64,
-    /// Not zero: the watched process must not be late with a beat now.
-    armed: AtomicU64,
-    /// The watched process has ended its work in good order.
-    finished: AtomicU64,
-    /// Times the watcher stepped in, and how many of them the watched process has taken note of.
-    silenced: AtomicU64,
-    heeded: AtomicU64,
-    /// Grows while the watcher lives.
-    looks: AtomicU64,
-}
-
 /// The page in this process's memory.
-struct Mapping(NonNull<Words>);
+struct Mapping(NonNull<PulseWords>);
 
 // SAFETY: the mapping is process-wide and is touched through atomics alone.
 unsafe impl Send for Mapping {}
@@ -57,8 +41,8 @@ impl Mapping {
         NonNull::new(place.cast()).map(Self).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))
     }
 
-    fn words(&self) -> &Words {
-        // SAFETY: the page is mapped for as long as `self` lives, is aligned to a page and longer than `Words`, every bit
+    fn words(&self) -> &PulseWords {
+        // SAFETY: the page is mapped for as long as `self` lives, is aligned to a page and longer than [`PulseWords`], every bit
         // pattern of which is valid; nobody has a `&mut` to it.
         unsafe { self.0.as_ref() }
     }
@@ -104,64 +88,62 @@ impl Pulse {
 
     /// Shows that the watched process lives.
     pub fn beat(&self) {
-        self.mapping.words().beats.fetch_add(1, Ordering::Release);
+        self.mapping.words().beat();
     }
 
     /// Beats so far.
     #[must_use]
     pub fn beats(&self) -> u64 {
-        self.mapping.words().beats.load(Ordering::Acquire)
+        self.mapping.words().beats()
     }
 
     /// From now on a beat must not be late, or may be.
     pub fn arm(&self, armed: bool) {
-        self.mapping.words().armed.store(u64::from(armed), Ordering::Release);
+        self.mapping.words().arm(armed);
     }
 
     /// Whether a beat must not be late.
     #[must_use]
     pub fn armed(&self) -> bool {
-        self.mapping.words().armed.load(Ordering::Acquire) != 0
+        self.mapping.words().armed()
     }
 
     /// The watched process ends in good order.
     pub fn finish(&self) {
-        self.mapping.words().finished.store(1, Ordering::Release);
+        self.mapping.words().finish();
     }
 
     /// Whether it has.
     #[must_use]
     pub fn finished(&self) -> bool {
-        self.mapping.words().finished.load(Ordering::Acquire) != 0
+        self.mapping.words().finished()
     }
 
     /// The watcher steps in.
     pub fn step_in(&self) {
-        self.mapping.words().silenced.fetch_add(1, Ordering::AcqRel);
+        self.mapping.words().step_in();
     }
 
     /// The watcher has stepped in and the watched process has not taken note.
     #[must_use]
     pub fn silenced(&self) -> bool {
-        let words = self.mapping.words();
-        words.silenced.load(Ordering::Acquire) != words.heeded.load(Ordering::Acquire)
+        self.mapping.words().silenced()
     }
 
     /// The watched process takes note.
     pub fn heed(&self) {
-        let words = self.mapping.words();
-        words.heeded.store(words.silenced.load(Ordering::Acquire), Ordering::Release);
+        self.mapping.words().heed();
     }
 
     /// Shows that the watcher lives.
     pub fn look(&self) {
-        self.mapping.words().looks.fetch_add(1, Ordering::Release);
+        self.mapping.words().look();
     }
 
     /// Looks so far.
     #[must_use]
     pub fn looks(&self) -> u64 {
-        self.mapping.words().looks.load(Ordering::Acquire)
+        self.mapping.words().looks()
     }
 
     /// Leaves a message for the watcher. Enters the system: not in every tick.

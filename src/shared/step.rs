@@ -17,4 +17,6 @@ pub struct StepInput {
     pub second_tool: u64,
     /// The material order in force; zero before the first.
     pub materials: u64,
+    /// Computing time of the step before, ns; zero at the first.
+    pub took_ns: u64,
 }

@@ -146,7 +146,8 @@ impl Assembly {
             let constraint = &constraints[member.index];
             let (_, anchor) = constraint.soft_end(member.side)?;
             let direction = constraint.directions()[member.row] * sign(member.side);
-            Some(SoftRow { anchor, row: member.row, direction })
+            let arm = constraint.span()?.arms[member.side];
+            Some(SoftRow { anchor, row: member.row, direction, arm })
         };
         members.iter().filter_map(row).collect()
     }

@@ -65,6 +65,10 @@ pub(super) struct Span {
     pub turns: Option<[f64; 3]>,
     /// Added to the violation of the first row, m: of a cavity, its volume but for the places of its ends.
     pub offset: f64,
+    /// From the anchor of a free soft body to the point that the force acts at, m.
+    pub arms: [Vec3; 2],
+    /// Point of the world that the force acts at on a rigid body; none: at its own point of the constraint.
+    pub meet: Option<Vec3>,
 }
 
 /// How the rows of a constraint are made.
@@ -119,21 +123,48 @@ fn point_at(pose: &Pose, point: &Vec3) -> Vec3 {
 impl Span {
     /// A constraint between ends along three directions.
     pub(super) fn new(ends: [End; 2], directions: [Vec3; 3]) -> Self {
-        Self { ends, directions, turns: None, offset: 0.0 }
+        Self { ends, directions, turns: None, offset: 0.0, arms: [Vec3::zeros(); 2], meet: None }
+    }
+
+    /// Lets a contact act at one point on both bodies, so that its forces leave their angular momentum: where the first body is touched at the
+    /// start of the step. Friction across a gap would be a couple on the pair. Soft bodies that are held, and tools, take the force where they are
+    /// touched.
+    pub(super) fn meet(&mut self, bodies: &[Body]) {
+        let soft = |side: usize| match &self.ends[side] {
+            End::Soft { body, anchor } => Some((&bodies[*body], bodies[*body].start_place(anchor, 0))),
+            _ => None,
+        };
+        match [soft(0), soft(1)] {
+            [Some((_, here)), Some((body, there))] if body.takes_arms() => self.arms[1] = here - there,
+            [Some((body, here)), Some((_, there))] if body.takes_arms() => self.arms[0] = there - here,
+            [Some((body, here)), None] | [None, Some((body, here))] if body.takes_arms() => self.meet = Some(here),
+            _ => {}
+        }
+    }
+
+    /// Lets a contact of a free soft and a rigid body act where the soft body is now.
+    pub(super) fn meet_now(&mut self, bodies: &[Body]) {
+        let place = |end: &End| match end {
+            End::Soft { body, anchor } => Some(bodies[*body].place(anchor, 0)),
+            _ => None,
+        };
+        if self.meet.is_some() {
+            self.meet = self.ends.iter().find_map(place);
+        }
     }
 
     /// Makes the rows of its rigid ends.
     fn place(&mut self, movers: &PerMover<Mover>) {
-        let (directions, turns) = (self.directions, self.turns.is_some());
+        let (directions, turns, meet) = (self.directions, self.turns.is_some(), self.meet);
         for (side, end) in self.ends.iter_mut().enumerate() {
             match end {
                 End::Rigid { mover, point_body, rows } => {
                     let bent = &movers[*mover].bent;
                     *rows = directions.map(|d| {
-                        let row = if turns {
-                            join(&Vec3::zeros(), &bent.pose.rotation.inverse_transform_vector(&d))
-                        } else {
-                            bent.row_of_point(point_body, &d)
+                        let row = match meet {
+                            _ if turns => join(&Vec3::zeros(), &bent.pose.rotation.inverse_transform_vector(&d)),
+                            Some(point) => bent.row_at(&point, &d),
+                            None => bent.row_of_point(point_body, &d),
                         };
                         row * sign(side)
                     });
@@ -192,6 +223,17 @@ impl Span {
             _ => 0.0,
         };
         self.ends.iter().enumerate().map(share).sum()
+    }
+
+    /// Speed along row `row` of the arms on soft bodies that turn without constraint forces, m/s.
+    fn arms_along(&self, row: usize, bodies: &[Body]) -> f64 {
+        let share = |(side, arm): (usize, &Vec3)| match &self.ends[side] {
+            End::Soft { body, .. } if *arm != Vec3::zeros() => {
+                sign(side) * self.directions[row].dot(&bodies[*body].free_rate().cross(arm))
+            }
+            _ => 0.0,
+        };
+        self.arms.iter().enumerate().map(share).sum()
     }
 
     /// Violation of row `row` now.
@@ -310,7 +352,8 @@ impl Constraint {
         if let Some(angles) = span.turns {
             return angles[row] + moved;
         }
-        let end = span.along(row, movers, When::Free, |body, anchor, row| bodies[body].free_place(anchor, row));
+        let end = span.along(row, movers, When::Free, |body, anchor, row| bodies[body].free_place(anchor, row))
+            + step_s * span.arms_along(row, bodies);
         if self.law.meaning(row) != Meaning::Slip {
             return end + moved;
         }

@@ -99,6 +99,10 @@ pub struct SimData {
     pub(super) materials: Vec<(f64, f64)>,
     /// Sequence of the material order taken last.
     materials_taken: u64,
+    /// Steps so far whose solve missed its tolerance, or that a body could not follow: it stayed where it last was in balance.
+    pub unconverged: u64,
+    /// Computing time of the last step, ns.
+    pub(super) took_ns: u64,
     pub(super) service: Service,
     pub(super) request: Request,
     /// The tools as they were last seen.
@@ -184,6 +188,8 @@ impl SimData {
             forces: Vec::new(),
             materials: model.materials.iter().map(|material| (material.friction, material.restitution)).collect(),
             materials_taken: 0,
+            unconverged: 0,
+            took_ns: 0,
             seen: model.tools.iter().map(|tool| ToolSample::at_rest(tool.start)).collect(),
             service,
             request: Request::new(),
@@ -210,6 +216,12 @@ impl SimData {
     /// Puts the clock so that the next step ends at `now`: steps that were missed are not made up for.
     pub fn next_ends_at(&mut self, model: &SimModel, now: MonoNs) {
         self.stamp.at = MonoNs(now.0.saturating_sub((model.step_s() * NS_PER_S as f64).round() as u64));
+    }
+
+    /// Sets the computing time of the last step, ns: an input of the next one, which decides how bodies with `step = "auto"` step. A driver in virtual
+    /// time does not call it: no step is late then.
+    pub fn last_took(&mut self, took_ns: u64) {
+        self.took_ns = took_ns;
     }
 
     /// Uses other friction and restitution from the next look at contacts on. An order that is not sound changes nothing, but

@@ -14,6 +14,7 @@ mod publish;
 mod settle;
 mod skins;
 mod source;
+mod spin;
 mod step;
 pub mod thread;
 

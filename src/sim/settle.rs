@@ -21,7 +21,7 @@
 //! step with `e v`. Its energy is then right to round-off, whatever the step; its time is late by less than a step.
 //!
 //! Overlap. Seed 000 corrects it by adding `d/T` to the velocity, which pays with kinetic energy that was not there.
-//! [`push_apart`] moves positions of rigid bodies, and what that lifts is paid for with the speed of the bodies that were moved. What they
+//! [`push_apart`] moves positions of rigid bodies, keeps the angular momentum of those that touch nothing else ([`super::spin`]), and what that lifts is paid for with the speed of the bodies that were moved. What they
 //! cannot pay is reported: it is nothing unless surfaces are curved or a scene begins with an overlap.
 
 use super::assemble::{add_rigid, wrench_on};
@@ -30,6 +30,7 @@ use super::body::rigid::{Bent, Mover};
 use super::constraint::{Constraint, Kind};
 use super::ids::{BodyId, MoverId, PerMover};
 use super::source::contact::Contact;
+use super::spin::give_back;
 use super::{SimData, SimModel};
 use crate::math::advance;
 use crate::mechanism::newton::{Workspace, solve_robustly};
@@ -137,6 +138,9 @@ impl Closed {
             let old = &all[*at];
             let mut constraint = old.clone();
             constraint.first = done.len();
+            if let Kind::Span(span) = &mut constraint.kind {
+                span.meet_now(&data.bodies);
+            }
             constraint.place(&ends);
             done.extend(data.assembly.lambda[old.rows()].iter().map(|force| force * step_s));
             soft.extend_from_slice(&data.soft_speeds[old.rows()]);
@@ -327,18 +331,20 @@ pub(super) fn push_apart(model: &SimModel, data: &mut SimData) -> f64 {
         let mover = &mut data.movers[id];
         let shift = mover.inverse_mass * wrench_on(id, &constraints, &push) * share;
         if shift.iter().all(|x| x.is_finite()) && shift.norm() > 0.0 {
-            let before = body.ledger().potential_j();
-            body.shift(advance(body.pose(), &shift, 1.0));
-            lifted += body.ledger().potential_j() - before;
+            let (before, potential_j) = (*body.pose(), body.ledger().potential_j());
+            body.shift(advance(&before, &shift, 1.0));
+            lifted += body.ledger().potential_j() - potential_j;
             (mover.pose, mover.bent) = (*body.pose(), Bent::at(*body.pose()));
             data.request.poses[id.slot(hands).place()] = *body.pose();
-            moved.push(BodyId(index));
+            moved.push((BodyId(index), before));
         }
     }
     for contact in data.contacts.iter_mut().chain(&mut data.tool_contacts) {
         contact.candidate.refresh(&data.movers[contact.movers[0]].pose, &data.movers[contact.movers[1]].pose);
         contact.place(&data.movers);
     }
+    give_back(&moved, data);
+    let moved: Vec<BodyId> = moved.into_iter().map(|(body, _)| body).collect();
     let unpaid = if lifted > 0.0 { pay(data, &moved, lifted) } else { 0.0 };
     for (mover, body) in data.movers.bodies.iter_mut().zip(&data.bodies) {
         mover.twist = body.rigid().map_or(mover.twist, |body| *body.twist());

@@ -35,7 +35,7 @@ use super::source::needle::NeedleSource;
 use super::source::soft::Surroundings;
 use super::{ContactForce, SimData, SimModel, StepReport, publish};
 use crate::collision::{Outlook, Side};
-use crate::math::{Mat6, Twist, Vec3, Wrench, advance};
+use crate::math::{Mat6, Twist, Vec3, Wrench, advance, split};
 use crate::mechanism::MechanismSnapshot;
 use crate::mechanism::solver::Outcome;
 use crate::shared::{NS_PER_S, ToolSample};
@@ -48,6 +48,10 @@ const STATIC_PASSES: u32 = 12;
 const ROWS_MISS_M: f64 = 1e-14;
 /// The same at a contact of machined parts, m, whose points are chosen anew in every step, and at one with a soft body.
 const ROWS_MISS_OF_PARTS_M: f64 = 1e-9;
+/// Length, m, by which the lever of a force on a rigid body may miss the motion it led to. What it misses goes into the angular momentum.
+const LEVERS_MISS_M: f64 = 1e-13;
+/// Change of the angular momentum, in parts of itself, by which a torque may miss what the gyroscopic term of the step foresaw.
+const FORESEEN_MISS: f64 = 1e-13;
 /// Change of place of a static body below which its contacts fit, m.
 const FITS_M: f64 = 1e-9;
 
@@ -101,6 +105,7 @@ pub fn step(
         lifted_j,
         dropped,
     };
+    data.unconverged += u64::from(!data.report.converged);
     data.report
 }
 
@@ -145,9 +150,10 @@ fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) -> bool {
 /// Stage 2; false when a body has no matrix for the step.
 fn free(data: &mut SimData, step_s: f64) -> bool {
     let mut prepared = true;
+    let load = data.took_ns as f64 / (step_s * NS_PER_S as f64);
     for (index, body) in data.bodies.iter_mut().enumerate() {
         if let Body::Corotational(body) = body {
-            body.choose_regime(step_s);
+            body.choose_regime(step_s, load);
         }
         if body.is_soft() {
             prepared &= body.prepare(step_s);
@@ -159,6 +165,7 @@ fn free(data: &mut SimData, step_s: f64) -> bool {
         (mover.free, mover.inverse) =
             step.as_ref().map_or((mover.twist, Mat6::zeros()), |step| (step.free, step.inverse));
         mover.bent = Bent::half_way(&mover.pose, &mover.twist, step_s);
+        mover.foreseen = mover.contact;
         data.steps[index] = step;
     }
     prepared
@@ -360,7 +367,8 @@ fn bend_again(data: &mut SimData, step_s: f64) -> bool {
     let assembly = &data.assembly;
     let forced = assembly.constraints.iter().any(|c| moves(c) && assembly.lambda[c.rows()].iter().any(|f| *f != 0.0));
     let is_led = assembly.constraints.iter().any(|c| c.led_along(0).is_some());
-    if !forced && !is_led {
+    let surprised = foreseen_misses(data, step_s);
+    if !forced && !is_led && !surprised {
         return false;
     }
     let (mut movers, mut steps) = (data.movers.clone(), data.steps.clone());
@@ -373,20 +381,36 @@ fn bend_again(data: &mut SimData, step_s: f64) -> bool {
         {
             (mover.free, mover.inverse) = (step.free, step.inverse);
             mover.midpoint = step.free + step.inverse * mover.contact;
+            mover.foreseen = mover.contact;
             steps[index] = Some(step);
         }
     }
     let mut constraints = data.assembly.constraints.clone();
-    let mut fits = true;
+    let mut fits = !surprised;
     for (new, old) in constraints.iter_mut().zip(&data.assembly.constraints) {
         new.place(&movers);
-        fits &= rows_fit(new, &movers, old, &data.movers, step_s);
+        let pushes = assembly.lambda[old.rows()].iter().any(|force| *force != 0.0);
+        fits &= rows_fit(new, &movers, old, &data.movers, step_s) && !(pushes && levers_miss(new, &movers, old));
     }
     if !fits {
         (data.movers, data.steps, data.assembly.constraints) = (movers, steps, constraints);
         // Forces that the last solve found are the first guess of the next.
     }
     !fits
+}
+
+/// True when a body that turns has got another torque than its gyroscopic term foresaw. Bodies at machined parts are left out.
+fn foreseen_misses(data: &SimData, step_s: f64) -> bool {
+    let at_part = |mover: MoverId| {
+        let meets = |contact: &Contact| contact.movers.contains(&mover) && contact.is_of_part(&data.movers);
+        data.assembly.constraints.iter().filter_map(Constraint::contact).any(meets)
+    };
+    data.bodies.iter().enumerate().any(|(index, body)| {
+        let (Body::Rigid(body), mover) = (body, &data.movers.bodies[index]) else { return false };
+        let torque = split(&(mover.contact - mover.foreseen)).1.norm();
+        let angle = 0.5 * step_s * step_s * torque / body.inertia().inertia_body().trace();
+        angle * step_s * split(&mover.midpoint).1.norm() > FORESEEN_MISS && !at_part(MoverId::Body(BodyId(index)))
+    })
 }
 
 /// True when the old rows of a constraint give the motion that the new ones give.
@@ -414,6 +438,24 @@ fn rows_fit(
         Kind::Span(_) if old.is_soft() => miss <= ROWS_MISS_OF_PARTS_M,
         Kind::Span(_) => miss <= ROWS_MISS_M,
     }
+}
+
+/// True when the levers of forces between free bodies are not those of the motion found. Contacts of machined parts are left out: their points are
+/// chosen anew in every step.
+fn levers_miss(new: &Constraint, movers: &PerMover<Mover>, old: &Constraint) -> bool {
+    let meets = match &old.kind {
+        Kind::Contact(contact) => {
+            !contact.is_of_part(movers) && contact.movers.iter().all(|mover| movers[*mover].yields())
+        }
+        Kind::Span(span) => span.meet.is_some(),
+    };
+    let misses = |side: usize| match (new.rigid_rows(side), old.rigid_rows(side)) {
+        (Some((mover, new)), Some((_, old))) if movers[mover].yields() => {
+            new.iter().zip(old).any(|(new, old)| (split(new).1 - split(old).1).amax() > LEVERS_MISS_M)
+        }
+        _ => false,
+    };
+    meets && (0..2).any(misses)
 }
 
 /// Stage 7, its end; false when a soft body could not follow.

@@ -49,6 +49,8 @@ pub struct SimStatus {
     pub step_times: DurationFigures,
     /// Steps that were skipped because one took too long.
     pub skipped: u64,
+    /// Steps that did not converge ([`SimData::unconverged`]).
+    pub unconverged: u64,
     /// Sequence of the material order taken last; one that is not sound is taken and changes nothing.
     pub materials_taken: u64,
 }
@@ -62,6 +64,7 @@ impl SimStatus {
             report: StepReport::default(),
             step_times: DurationHistogram::new().figures(),
             skipped: 0,
+            unconverged: 0,
             materials_taken: 0,
         }
     }
@@ -129,7 +132,7 @@ fn run(
     stop: &AtomicBool,
 ) {
     let mut times = DurationHistogram::new();
-    let mut skipped = 0;
+    let (mut skipped, mut took_ns) = (0, 0);
     pacer.run(&SystemClock, sleep_until, 0, |tick, missed| {
         if stop.load(Ordering::Acquire) {
             return ControlFlow::Break(());
@@ -137,6 +140,7 @@ fn run(
         skipped += missed;
         let began = tick.began;
         data.next_ends_at(model, began);
+        data.last_took(took_ns);
         if let Some(order) = links.materials.read_if_new() {
             data.take_materials(order);
         }
@@ -151,11 +155,13 @@ fn run(
             tool: took(0),
             second_tool: took(1),
             materials: data.materials_taken(),
+            took_ns,
         });
         for hand in &mut links.hands {
             hand.snapshots.publish_in_place();
         }
-        times.record(tick.now().since(began));
+        took_ns = tick.now().since(began);
+        times.record(took_ns);
         let mut view = data.view;
         for hand in &mut links.hands {
             hand.operator_view.publish(view);
@@ -166,6 +172,7 @@ fn run(
             report,
             step_times: times.figures(),
             skipped,
+            unconverged: data.unconverged,
             materials_taken: data.materials_taken(),
         });
         links.skins.publish(data.stamp, &data.path, |skins| painter.paint(&data, skins));

@@ -44,6 +44,8 @@ pub(crate) fn stage(word: &str, clutch_button: Option<u8>) -> Built {
     // The energy bound gives a hand that presses slowly no more force than the device's stated friction can take up, and these
     // device files state none. Here the wire is tested, with as much force on it as can be.
     built.haptic.policy.passivity = false;
+    // Nor is its breach latched where nothing bounds it.
+    (built.haptic.policy.overdrawn_held_s, built.haptic.policy.overdrawn_most_j) = (f64::INFINITY, f64::INFINITY);
     built
 }
 

@@ -285,6 +285,15 @@ fn a_picture_of_the_scene_is_laid_out_as_documented_and_fits_at_its_largest() {
     assert_eq!(picture[14..18], [0.0, 0.0, 2.5, 16.0]);
     assert_eq!(picture[18..24], [1.0, 0.0, 0.0, 1.0, 2.0, 3.0]);
     assert_eq!(picture[114..122], [16.0, 0.0, 7.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    // A scene for two: the second hand's tool, force and contacts come last.
+    let touches = rig.plant.record.as_ref().expect("a record").touches;
+    rig.plant.second = Some((Vec3::new(0.0, 4.0, 0.0), touches));
+    rig.plant.view.other_tool = Some(Pose::translation(0.0, 8.0, 0.0));
+    let heard = rig.ask(local(1), "/hapticd/stream/scene", &[]);
+    let both = numbers(&heard[0].args[3]);
+    assert_eq!((both[114], both[228]), (17.0, 8.0));
+    assert_eq!(both[234..238], [0.0, 4.0, 0.0, 16.0]);
+    assert_eq!((&both[238..244], both.len()), (&picture[18..24], 238 + 16 * 6));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! A daemon without threads behind the hub: does what it is told at the next poll.
 
 use hapticd::control::plant::{
-    Act, Code, Dial, FaultEntry, Job, News, Plant, Priority, Range, Refused, Setting, Sight, Status, TaskState, Ticket,
-    Value,
+    Act, Code, Dial, FaultEntry, Job, News, Plant, Priority, Range, Refused, SecondSight, Setting, Sight, Status,
+    TaskState, Ticket, Value,
 };
 use hapticd::control::trail::Trail;
-use hapticd::haptic::TickRecord;
+use hapticd::haptic::{TickRecord, Touches};
 use hapticd::math::{Pose, Vec3};
 use hapticd::shared::lifecycle::{Guard, State};
 use hapticd::shared::{MonoNs, Parameter, SceneView, Skin, SkinFrame, Stamp};
@@ -22,6 +22,8 @@ pub(crate) struct FakePlant {
     pub(crate) faults: Vec<FaultEntry>,
     pub(crate) record: Option<TickRecord>,
     pub(crate) view: SceneView,
+    /// Force and contacts of the second hand.
+    pub(crate) second: Option<(Vec3, Touches)>,
     pub(crate) trail: Trail,
     pub(crate) skin: SkinFrame,
     /// Who halted.
@@ -116,6 +118,7 @@ impl FakePlant {
             faults: Vec::new(),
             record: Some(record),
             view: SceneView::empty(),
+            second: None,
             trail,
             skin: SkinFrame { stamp: Stamp { sequence: 1, at: MonoNs(1) }, skins: vec![skin(1)], path: Vec::new() },
             halts: Vec::new(),
@@ -210,7 +213,8 @@ impl Plant for FakePlant {
     }
 
     fn sight(&self) -> Sight<'_> {
-        Sight { scene: &self.view, force: Vec3::new(0.0, 0.0, 2.5), skin: &self.skin }
+        let second = self.second.as_ref().map(|(force, touches)| SecondSight { force: *force, touches });
+        Sight { scene: &self.view, force: Vec3::new(0.0, 0.0, 2.5), skin: &self.skin, second }
     }
 
     fn trail(&self) -> &Trail {

@@ -34,6 +34,10 @@ pub(crate) struct Daemon {
 pub(crate) struct Setup {
     directory: PathBuf,
     configuration: String,
+    /// Other sections of the configuration.
+    sections: String,
+    /// The state directory is a file system of its own that is soon full.
+    small_disk: bool,
     environment: Vec<(String, String)>,
 }
 
@@ -43,13 +47,34 @@ impl Setup {
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("service").join(name);
         let _absent = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).expect("a directory");
-        Self { directory, configuration: String::new(), environment: Vec::new() }
+        Self {
+            directory,
+            configuration: String::new(),
+            sections: String::new(),
+            small_disk: false,
+            environment: Vec::new(),
+        }
     }
 
     /// With lines more under `[osc]` in its configuration.
     pub(crate) fn osc(mut self, lines: &str) -> Self {
         self.configuration.push_str(lines);
         self
+    }
+
+    /// With these lines under `[recordings]`.
+    pub(crate) fn recordings(mut self, lines: &str) -> Self {
+        self.sections = format!("[recordings]\n{lines}");
+        self
+    }
+
+    /// With 200 kB for its state, or nothing where this user may not mount a file system.
+    pub(crate) fn on_a_small_disk(mut self) -> Option<Self> {
+        fs::create_dir_all(self.directory.join("state")).expect("a directory");
+        let mut trial = Command::new("unshare");
+        let may = trial.args(["-Urm", "mount", "-t", "tmpfs", "none"]).arg(self.directory.join("state")).output();
+        self.small_disk = may.is_ok_and(|said| said.status.success());
+        self.small_disk.then_some(self)
     }
 
     /// With a variable of the environment.
@@ -67,19 +92,17 @@ impl Setup {
         let configuration = self.directory.join("hapticd.toml");
         let text = format!(
             "format = \"hapticd-config/1\"\n[paths]\nstate = \"state\"\n[defaults]\nscene = \"virtual_wall\"\n[osc]\nport = 0\n\
-             query_port = 0\n{}[viewer]\nport = 0\n",
-            self.configuration
+             query_port = 0\n{}[viewer]\nport = 0\n{}",
+            self.configuration, self.sections
         );
         fs::write(&configuration, text).expect("written");
         // As systemd starts it: the process knows its own number as that of the watchdog's reader.
-        let mut command = Command::new("sh");
-        command.args([
-            "-c",
-            "WATCHDOG_PID=$$ exec \"$0\" \"$@\"",
-            env!("CARGO_BIN_EXE_hapticd"),
-            "run",
-            "--allow-no-rt",
-        ]);
+        let mount = format!("mount -t tmpfs -o size=200k none '{}' && ", self.directory.join("state").display());
+        let (shell, mount) = if self.small_disk { ("unshare", mount) } else { ("env", String::new()) };
+        let mut command = Command::new(shell);
+        command.args(self.small_disk.then_some("-Urm")).args(["sh", "-c"]);
+        command.arg(format!("{mount}WATCHDOG_PID=$$ exec \"$0\" \"$@\""));
+        command.args([env!("CARGO_BIN_EXE_hapticd"), "run", "--allow-no-rt"]);
         command.arg("--config").arg(&configuration).env_remove("HAPTICD_LOG").env_remove("NOTIFY_SOCKET");
         command.envs(self.environment).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");

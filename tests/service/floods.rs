@@ -74,7 +74,7 @@ fn frames_of_a_websocket_do_not_keep_a_halt_waiting() {
 }
 
 /// Sends frames to a WebSocket as fast as it takes them.
-fn send_frames(at: SocketAddr, end: &AtomicBool) {
+pub(crate) fn send_frames(at: SocketAddr, end: &AtomicBool) {
     let mut stream = TcpStream::connect(at).expect("it listens");
     let head = format!(
         "GET /ws HTTP/1.1\r\nHost: {at}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
@@ -104,24 +104,37 @@ fn costly_bundles_from_many_ports_do_not_keep_a_halt_waiting() {
     const RATE: u64 = 1000;
     let _machine = alone();
     let daemon = Setup::new("bundles").start();
-    // From another host than the client that asks in between.
-    let sockets: Vec<UdpSocket> = (0..PORTS).map(|_| UdpSocket::bind("127.0.0.9:0").expect("a socket")).collect();
+    halts_get_through("bundles", &daemon, |end| {
+        let (start, over) = (Instant::now(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while goes_on(start, end) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                over.store(true, Ordering::Relaxed);
+            });
+            ask_costly_bundles(daemon.osc, PORTS, RATE, &over);
+        });
+    });
+    daemon.stop();
+}
+
+/// Sends bundles of 256 questions, `rate` a second, from so many ports of another host than the client that asks in between.
+pub(crate) fn ask_costly_bundles(to: SocketAddr, ports: usize, rate: u64, end: &AtomicBool) {
+    let sockets: Vec<UdpSocket> = (0..ports).map(|_| UdpSocket::bind("127.0.0.9:0").expect("a socket")).collect();
     let question = OscPacket::Message(OscMessage { addr: "/hapticd/scene/list".into(), args: Vec::new() });
     let timetag = OscTime { seconds: 0, fractional: 1 };
     let bundle = encoder::encode(&OscPacket::Bundle(OscBundle { timetag, content: vec![question; 256] }));
     let bundle = bundle.expect("a packet");
-    halts_get_through("bundles", &daemon, |end| {
-        let (start, mut sent) = (Instant::now(), 0);
-        while goes_on(start, end) {
-            let due = start.elapsed().as_micros() as u64 * RATE / 1_000_000;
-            for index in sent..due {
-                let _lost = sockets[index as usize % PORTS].send_to(&bundle, daemon.osc);
-            }
-            sent = due;
-            std::thread::sleep(Duration::from_millis(1));
+    let (start, mut sent) = (Instant::now(), 0);
+    while !end.load(Ordering::Relaxed) {
+        let due = start.elapsed().as_micros() as u64 * rate / 1_000_000;
+        for index in sent..due {
+            let _lost = sockets[index as usize % ports].send_to(&bundle, to);
         }
-    });
-    daemon.stop();
+        sent = due;
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod clients;
 mod daemon;
 mod floods;
+mod halts;
 mod notify;
 mod osc;
 mod storm;

@@ -4,5 +4,6 @@ mod hertz;
 mod joints;
 mod momentum;
 mod peer;
+mod regime;
 mod rest;
 mod scene;

@@ -47,8 +47,15 @@ export interface Frame {
   tool: Pose;
   handle: Pose;
   force: number[];
-  contacts: { point: number[]; force: number[] }[];
+  contacts: Contact[];
   bodies: Pose[];
+  /** The second hand of a scene for two; its tool is one of the bodies. */
+  second?: { force: number[]; contacts: Contact[] };
+}
+
+export interface Contact {
+  point: number[];
+  force: number[];
 }
 
 /** What listeners are told about. */
@@ -295,19 +302,32 @@ const HANDLERS: Record<string, (model: Model, args: Message["args"]) => void> = 
 export function parseFrame(numbers: Float32Array): Frame | undefined {
   let at = 0;
   const next = (count: number): number[] => Array.from(numbers.subarray(at, (at += count)));
+  const nextContacts = (): Contact[] | undefined => {
+    const [count = NaN] = next(1);
+    return count >= 0 && count <= numbers.length
+      ? Array.from({ length: count }, () => ({ point: next(3), force: next(3) }))
+      : undefined;
+  };
   const tool = next(7);
   const handle = next(7);
   const force = next(3);
-  const [contactCount = NaN] = next(1);
-  if (!(contactCount >= 0 && contactCount <= numbers.length)) {
+  const contacts = nextContacts();
+  if (contacts === undefined) {
     return undefined;
   }
-  const contacts = Array.from({ length: contactCount }, () => ({ point: next(3), force: next(3) }));
   const [bodyCount = NaN] = next(1);
   if (!(bodyCount >= 0 && bodyCount <= numbers.length)) {
     return undefined;
   }
   const bodies = Array.from({ length: bodyCount }, () => next(7));
+  const frame: Frame = { time: 0, tool, handle, force, contacts, bodies };
+  if (at < numbers.length) {
+    const [second, touched] = [next(3), nextContacts()];
+    if (touched === undefined) {
+      return undefined;
+    }
+    frame.second = { force: second, contacts: touched };
+  }
   const whole = at <= numbers.length && numbers.every((number) => Number.isFinite(number));
-  return whole ? { time: 0, tool, handle, force, contacts, bodies } : undefined;
+  return whole ? frame : undefined;
 }

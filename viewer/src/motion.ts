@@ -40,16 +40,23 @@ export class Motion {
 
 function between(a: Frame, b: Frame, share: number): Frame {
   // Contacts come and go; those of the nearer sample are drawn as they were.
-  const contacts = share < 0.5 ? a.contacts : b.contacts;
-  return {
+  const nearer = share < 0.5 ? a : b;
+  const mixed: Frame = {
     time: a.time + share * (b.time - a.time),
     tool: blend(a.tool, b.tool, share),
     handle: blend(a.handle, b.handle, share),
-    force: a.force.map((value, k) => value + share * ((b.force[k] ?? value) - value)),
-    contacts,
+    force: mix(a.force, b.force, share),
+    contacts: nearer.contacts,
     bodies: b.bodies.map((pose, k) => blend(a.bodies[k] ?? pose, pose, share)),
   };
+  if (a.second !== undefined && b.second !== undefined && nearer.second !== undefined) {
+    mixed.second = { force: mix(a.second.force, b.second.force, share), contacts: nearer.second.contacts };
+  }
+  return mixed;
 }
+
+const mix = (a: number[], b: number[], share: number): number[] =>
+  a.map((value, k) => value + share * ((b[k] ?? value) - value));
 
 export const place = (pose: Pose): Vector3 => new Vector3(pose[0], pose[1], pose[2]);
 export const turn = (pose: Pose): Quaternion => new Quaternion(pose[3], pose[4], pose[5], pose[6]).normalize();

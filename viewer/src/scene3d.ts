@@ -98,7 +98,10 @@ export class Scene3d {
   private readonly motion = new Motion();
   private readonly materials: Record<string, MeshStandardMaterial>;
   private readonly lines = new LineBasicMaterial({ transparent: true, opacity: 0.55 });
-  private readonly force: Arrow;
+  /** Force on each hand. */
+  private readonly forces: [Arrow, Arrow];
+  /** Number of the body that is the second hand's tool; -1 without one. */
+  private second = -1;
   private readonly contacts: { dot: Mesh; arrow: Arrow }[];
   private bodies: Object3D[] = [];
   private skins: SkinMesh[] = [];
@@ -141,16 +144,16 @@ export class Scene3d {
       tool: solid(0.45),
       handle: clear(0.28),
       skin: new MeshStandardMaterial({ roughness: 0.6, vertexColors: true, side: DoubleSide }),
-      // What lies inside a body stays whole when the body is cut open.
-      inside: solid(0.6),
+      // What lies inside a body stays whole when the body is cut open; where it reaches the surface it is behind it.
+      inside: new MeshStandardMaterial({ roughness: 0.6, metalness: 0.05, ...BEHIND }),
       push: above(),
       touch: above(),
     };
     const sun = new DirectionalLight(0xffffff, 2.2);
     sun.position.set(0.6, -0.5, 1);
     this.world.add(new AmbientLight(0xffffff, 1.5), sun);
-    this.force = new Arrow(this.material("push"));
-    this.world.add(this.force);
+    this.forces = [new Arrow(this.material("push")), new Arrow(this.material("push"))];
+    this.world.add(...this.forces);
     this.contacts = Array.from({ length: CONTACTS }, () => {
       const dot = new Mesh(new SphereGeometry(1, 16, 12), this.material("touch"));
       dot.renderOrder = ABOVE;
@@ -245,6 +248,7 @@ export class Scene3d {
       });
     }
     this.forceLimit = scene.limits.force_n;
+    this.second = scene.bodies.findIndex((body) => body.held === true);
     this.tool = this.solid(scene.tool.shape, "tool", 0);
     this.handle = this.solid(scene.tool.shape, "handle", 0);
     // Planes are as large as the rest of the scene asks for.
@@ -369,7 +373,12 @@ export class Scene3d {
     };
     set(this.tool, frame.tool);
     set(this.handle, frame.handle);
-    this.bodies.forEach((body, k) => set(body, frame.bodies[k] ?? [0, 0, 0, 0, 0, 0, 1]));
+    this.bodies.forEach((body, k) => {
+      const pose = frame.bodies[k];
+      // The second hand's tool is not known where its recording is missing.
+      body.visible = pose !== undefined || k !== this.second;
+      set(body, pose ?? [0, 0, 0, 0, 0, 0, 1]);
+    });
     if (!this.framed) {
       this.framed = true;
       this.look("fit");
@@ -378,9 +387,12 @@ export class Scene3d {
     // Forces in the scene may be far above what the hand is given.
     const longest = 2 * ARROW * this.camera.radius;
     const width = 0.016 * this.camera.radius;
-    this.force.show(frame.tool, frame.force, scale, longest, 1.5 * width);
+    this.forces[0].show(frame.tool, frame.force, scale, longest, 1.5 * width);
+    const other = frame.bodies[this.second] ?? [];
+    this.forces[1].show(other, frame.second?.force ?? [0, 0, 0], scale, longest, 1.5 * width);
+    const contacts = [...frame.contacts, ...(frame.second?.contacts ?? [])];
     this.contacts.forEach(({ dot, arrow }, k) => {
-      const contact = frame.contacts[k];
+      const contact = contacts[k];
       dot.visible = contact !== undefined;
       arrow.show(contact?.point ?? [], contact?.force ?? [0, 0, 0], scale, longest, width);
       if (contact !== undefined) {

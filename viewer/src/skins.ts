@@ -114,7 +114,8 @@ function follow(geometry: BufferGeometry, source: number[], values: Float32Array
 /** One skin on screen. */
 export class SkinMesh extends Mesh<BufferGeometry, Material> {
   private samples: SkinSample[] = [];
-  private shown = "";
+  /** The two samples that are drawn, and how far from the first to the second. */
+  private shown: { earlier: SkinSample; later: SkinSample; share: number } | undefined;
   /** The skin's point behind each of the geometry. */
   private readonly source: number[];
   private readonly inner: InnerMesh | undefined;
@@ -163,11 +164,11 @@ export class SkinMesh extends Mesh<BufferGeometry, Material> {
     const span = later.time - earlier.time;
     const share = span > 0 ? (time - earlier.time) / span : 0;
     const [a, b] = [earlier.values, later.values];
-    const key = `${earlier.time} ${later.time} ${share}`;
-    if (key === this.shown) {
+    const { shown } = this;
+    if (shown?.earlier === earlier && shown.later === later && shown.share === share) {
       return;
     }
-    this.shown = key;
+    this.shown = { earlier, later, share };
     const values = share === 0 ? a : a.map((value, k) => value + share * ((b[k] ?? value) - value));
     follow(this.geometry, this.source, values);
     this.inner?.move(values);
@@ -187,6 +188,6 @@ export class SkinMesh extends Mesh<BufferGeometry, Material> {
 
   /** Paints anew with the next frame: the colours of the page have changed. */
   repaint(): void {
-    this.shown = "";
+    this.shown = undefined;
   }
 }

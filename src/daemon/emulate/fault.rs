@@ -2,21 +2,22 @@
 //!
 //! Thread: main.
 
-use crate::device::emulator::Trouble;
+use crate::device::emulator::{Defect, Trouble};
 use crate::math::Random;
 use crate::shared::{MonoNs, NS_PER_S};
 use std::str::FromStr;
 
 /// A late answer comes this much later, ns: three ticks.
 const LATE_NS: u64 = 3_000_000;
-/// A stall lasts this long, ns: longer than any device may be silent.
+/// A stall and collisions last this long, ns: longer than any device may be silent.
 const STALL_NS: u64 = 100_000_000;
 /// Without a time, one answer in so many is hit.
 const ONE_IN: u64 = 20;
 /// A device that was disconnected at a time comes back after this, s.
 const AWAY_S: f64 = 1.0;
 /// Every kind by its word.
-const WORDS: &str = "drop, split, duplicate, corrupt, late, short, garbage, stall, disconnect";
+const WORDS: &str = "drop, split, duplicate, corrupt, late, short, garbage, stall, collide, disconnect, stuck-encoder, \
+                     swapped-encoders, reversed-motor, mend";
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,8 +26,14 @@ pub enum FaultKind {
     Line(Trouble),
     /// Nothing arrives for this long, ns.
     Stall(u64),
+    /// Both ends talk at once for this long, ns.
+    Collide(u64),
     /// The cable is pulled, or put back.
     Disconnect,
+    /// An encoder or a motor is wrong from now on.
+    Defect(Defect),
+    /// None is any more.
+    Mend,
 }
 
 impl FromStr for FaultKind {
@@ -42,7 +49,12 @@ impl FromStr for FaultKind {
             "short" => Self::Line(Trouble::Short),
             "garbage" => Self::Line(Trouble::Garbage),
             "stall" => Self::Stall(STALL_NS),
+            "collide" => Self::Collide(STALL_NS),
             "disconnect" => Self::Disconnect,
+            "stuck-encoder" => Self::Defect(Defect::StuckEncoder(0)),
+            "swapped-encoders" => Self::Defect(Defect::SwappedEncoders),
+            "reversed-motor" => Self::Defect(Defect::ReversedMotor(0)),
+            "mend" => Self::Mend,
             _ => return Err(format!("no fault is called `{word}`; there are {WORDS}")),
         })
     }

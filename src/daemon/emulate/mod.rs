@@ -91,8 +91,9 @@ pub struct EmulateArgs {
     /// A Falcon as it is after power-up, which wants firmware of so many bytes first
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     boot: u16,
-    /// A fault on the line: drop, split, duplicate, corrupt, late, short, garbage, stall or disconnect, with @SECONDS once,
-    /// without again and again; may be given several times
+    /// A fault on the line (drop, split, duplicate, corrupt, late, short, garbage, stall, collide, disconnect) or in the device
+    /// (stuck-encoder, swapped-encoders, reversed-motor, mend), with @SECONDS once, without again and again; may be given
+    /// several times
     #[arg(long, value_name = "KIND[@SECONDS]")]
     fault: Vec<Mishap>,
     /// End after this many seconds
@@ -294,6 +295,9 @@ impl Stage {
         match kind {
             FaultKind::Line(trouble) => self.line.upset(trouble),
             FaultKind::Stall(ns) => self.line.stall(now.plus(ns)),
+            FaultKind::Collide(ns) => self.line.collide(now.plus(ns)),
+            FaultKind::Defect(defect) => self.device.suffer(Some(defect)),
+            FaultKind::Mend => self.device.suffer(None),
             FaultKind::Disconnect if self.outlet.is_plugged() => self.unplug(now),
             FaultKind::Disconnect => self.plug(now)?,
         }
@@ -336,6 +340,7 @@ impl Stage {
                     self.baud = baud;
                     self.device.line(LineOrder::Baud(baud), now);
                 }
+                self.line.spoil(&mut buffer[..length], now);
                 self.device.feed(&buffer[..length], now);
             }
             let length = self.device.next_out(&mut buffer);
@@ -349,6 +354,7 @@ impl Stage {
             let length = self.line.receive(&mut buffer, now);
             if length > 0 {
                 moved = true;
+                self.line.spoil(&mut buffer[..length], now);
                 self.outlet.write(&buffer[..length]);
             }
             if !moved {

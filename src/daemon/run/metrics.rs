@@ -36,6 +36,7 @@ pub(super) fn metrics(plant: &Supervisor, hub: &HubFigures, lost: &Lost) -> Metr
         simulation: SimulationMetrics {
             running: !plant.simulation_is_down(),
             overruns: plant.sim.skipped,
+            unconverged: plant.sim.unconverged,
             step_times: plant.sim.step_times,
         },
         control: control(hub, lost),

@@ -67,7 +67,7 @@ impl Plant for Supervisor {
     fn sight(&self) -> Sight<'_> {
         let turned = self.rig.model.mapping.pose_world_device.rotation;
         let force = self.newest.map_or_else(Vec3::zeros, |record| turned * record.force.force);
-        Sight { scene: &self.sim.view, force, skin: self.rig.skins.current() }
+        Sight { scene: &self.sim.view, force, skin: self.rig.skins.current(), second: None }
     }
 
     fn trail(&self) -> &Trail {

@@ -12,6 +12,11 @@ const HALF_LATER_NS: u64 = 300_000;
 /// Messages moved in one exchange: an end that never stops talking does not hang the other.
 const EXCHANGES_MAX: usize = 64;
 
+/// Bytes of a message that a collision changes, at most.
+const SPOILED: usize = 2;
+/// Where the noise of collisions begins; any number but zero.
+const NOISE: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// What happens to one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
@@ -61,12 +66,23 @@ pub struct Line {
     /// Answers that pass before the trouble.
     clean: u32,
     stalled_until: MonoNs,
+    /// Both ends talk at once until then; what the collisions leave is drawn from these bits.
+    collides_until: MonoNs,
+    noise: u64,
     cut: bool,
 }
 
 impl Default for Line {
     fn default() -> Self {
-        Self { under_way: [None; UNDER_WAY], trouble: None, clean: 0, stalled_until: MonoNs(0), cut: false }
+        Self {
+            under_way: [None; UNDER_WAY],
+            trouble: None,
+            clean: 0,
+            stalled_until: MonoNs(0),
+            collides_until: MonoNs(0),
+            noise: NOISE,
+            cut: false,
+        }
     }
 }
 
@@ -84,6 +100,27 @@ impl Line {
     /// Nothing arrives until then.
     pub fn stall(&mut self, until: MonoNs) {
         self.stalled_until = until;
+    }
+
+    /// Until then both ends talk at once on one pair of wires: bits of every message are wrong, both ways.
+    pub fn collide(&mut self, until: MonoNs) {
+        self.collides_until = until;
+    }
+
+    /// What a collision leaves of a message, in either direction.
+    pub fn spoil(&mut self, message: &mut [u8], now: MonoNs) {
+        if now >= self.collides_until || message.is_empty() {
+            return;
+        }
+        for _ in 0..SPOILED {
+            // Marsaglia's xorshift.
+            self.noise ^= self.noise << 13;
+            self.noise ^= self.noise >> 7;
+            self.noise ^= self.noise << 17;
+            let at = (self.noise >> 8) % message.len() as u64;
+            // A byte of the noise, on a place within the message.
+            message[at as usize] ^= self.noise as u8;
+        }
     }
 
     /// Unplugs the cable, or plugs it in again.
@@ -172,6 +209,7 @@ pub fn exchange(
         if length > 0 {
             moved = true;
             if !line.cut {
+                line.spoil(&mut buffer[..length], now);
                 emulator.feed(&buffer[..length], now);
             }
         }
@@ -183,6 +221,7 @@ pub fn exchange(
         let length = line.receive(&mut buffer, now);
         if length > 0 {
             moved = true;
+            line.spoil(&mut buffer[..length], now);
             driver.feed(&buffer[..length], now);
         }
         if !moved {

@@ -12,6 +12,7 @@
 mod arm;
 #[cfg(test)]
 mod arm_tests;
+mod defect;
 mod falcon;
 mod hapkit;
 mod hapkit_text;
@@ -25,6 +26,7 @@ mod spacemouse;
 mod tests;
 
 pub use arm::ArmFirmware;
+pub use defect::Defect;
 pub use falcon::FalconFirmware;
 pub use hapkit::HapkitFirmware;
 pub use hapkit_text::HapkitTextFirmware;
@@ -32,6 +34,8 @@ pub use haply::HaplyFirmware;
 pub use inverse3::Inverse3Firmware;
 pub use line::{Line, Trouble, exchange};
 pub use spacemouse::SpaceMouse;
+
+use defect::Defective;
 
 use super::kinematics::{Jacobian, Joints, Kinematics, Mount, force_of_torques};
 use super::simulated::axis::{AxisDrive, AxisModel};
@@ -142,6 +146,9 @@ pub trait Emulated: ByteEnd {
 
     /// Switches it off and on.
     fn power_cycle(&mut self);
+
+    /// Has this defect from now on, or none. A device without the part goes on as it was.
+    fn suffer(&mut self, _defect: Option<Defect>) {}
 }
 
 /// A device, with its handle in a hand.
@@ -166,6 +173,7 @@ pub struct Emulator<F, K, const N: usize> {
     /// That of the potential energy, likewise; and the force that carries it.
     weight: Option<(Joints<N>, Joints<N>)>,
     load: Vec3,
+    defect: Option<Defective<N>>,
     now: Option<MonoNs>,
     outbox: Outbox,
 }
@@ -196,6 +204,7 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
             jacobian: None,
             weight: None,
             load: Vec3::zeros(),
+            defect: None,
             now: None,
             outbox: Outbox::default(),
         })
@@ -226,7 +235,19 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
     /// Switches it off and on.
     pub fn power_cycle(&mut self) {
         self.outbox.clear();
-        self.firmware.power_cycle(&self.senses);
+        let sensed = self.sensed();
+        self.firmware.power_cycle(&sensed);
+    }
+
+    /// What the firmware senses, and what its torques are at the joints.
+    fn sensed(&self) -> Senses<N> {
+        let joints = self.defect.map_or(self.senses.joints, |defect| defect.sensed(&self.senses.joints));
+        Senses { joints, ..self.senses }
+    }
+
+    fn torques(&self, at: MonoNs) -> Joints<N> {
+        let torques = self.firmware.torques(at);
+        self.defect.map_or(torques, |defect| defect.driven(&torques))
     }
 
     /// Where the handle is, in the device's base frame.
@@ -306,7 +327,7 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
         let step_s = now.since(last).min(STEPS_MAX * STEP_NS) as f64 / NS_PER_S as f64 / steps as f64;
         for index in 0..steps {
             let at = MonoNs(last.0 + now.since(last) * index / steps);
-            let torques = self.firmware.torques(at);
+            let torques = self.torques(at);
             self.force = self.force_of(&torques).unwrap_or_default();
             self.load = self.load().unwrap_or_default();
             self.step(&(self.force - self.load), step_s);
@@ -343,13 +364,14 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulator<F, K, N> {
 impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> ByteEnd for Emulator<F, K, N> {
     fn feed(&mut self, bytes: &[u8], now: MonoNs) {
         self.advance(now);
-        self.firmware.idle(&self.senses, now, &mut self.outbox);
+        let sensed = self.sensed();
+        self.firmware.idle(&sensed, now, &mut self.outbox);
         if !bytes.is_empty() {
-            self.firmware.receive(bytes, &self.senses, now, &mut self.outbox);
-            let torques = self.firmware.torques(now);
+            self.firmware.receive(bytes, &sensed, now, &mut self.outbox);
+            let torques = self.torques(now);
             self.force = self.force_of(&torques).unwrap_or_default();
             let asked = self.derivative(&self.told).and_then(|jacobian| force_of_torques(&jacobian, &torques));
-            (self.asked, self.told) = (asked.unwrap_or_default(), self.senses.joints);
+            (self.asked, self.told) = (asked.unwrap_or_default(), sensed.joints);
         }
     }
 
@@ -393,6 +415,10 @@ impl<F: Firmware<N>, K: Kinematics<N>, const N: usize> Emulated for Emulator<F, 
 
     fn power_cycle(&mut self) {
         Self::power_cycle(self);
+    }
+
+    fn suffer(&mut self, defect: Option<Defect>) {
+        self.defect = defect.map(|defect| Defective::new(defect, &self.senses.joints));
     }
 }
 

@@ -42,6 +42,12 @@ const YIELD_S: f64 = 0.15;
 const YIELD_SPEED: f64 = 0.05;
 /// Time in which the hand corrects a pressing force by feel, s.
 const CORRECT_S: f64 = 0.5;
+/// Time after which a hand that presses in vain presses harder, s.
+const PATIENCE_S: f64 = 3.0;
+/// Rate at which its force then grows, as a share of the force asked for, 1/s.
+const HARDER_PER_S: f64 = 0.1;
+/// Largest growth of that force, as a share of the force asked for.
+const HARDER: f64 = 1.0;
 /// Mean rate of rotation of a movement to a pose, rad/s.
 const TURN_RATE: f64 = 1.2;
 /// Frequency of pursuing a seen body, as a multiple of the inverse reaction time: it lags by 1.7 reaction times.
@@ -639,16 +645,29 @@ impl Operator {
 
     /// The force the hand presses with now, in the device's frame.
     fn push(&mut self, perceived: &Perceived<'_>) -> Vec3 {
-        let asked = self.press.norm();
-        let direction = self.press.try_normalize(0.0).unwrap_or_default();
+        let press = self.press * self.effort();
+        let asked = press.norm();
+        let direction = press.try_normalize(0.0).unwrap_or_default();
         // Once something pushes back, the force is corrected by feel; this takes the device's friction out.
         let felt = -self.senses.felt.force.dot(&direction);
         let error = if asked > 0.0 && felt > 0.2 * asked { asked - felt } else { -self.correction };
         let limit = 0.5 * asked;
         self.correction = (self.correction + error * perceived.dt_s / CORRECT_S).clamp(-limit, limit);
         let share = perceived.dt_s / (MUSCLE_S + perceived.dt_s);
-        self.intent += (self.press + direction * self.correction - self.intent) * share;
+        self.intent += (press + direction * self.correction - self.intent) * share;
         self.intent
+    }
+
+    /// Share of the asked force to press with: 1, and more once the hand has pressed for a while and what it waits for has not come. Without
+    /// this a hand that misjudges its force by too much would press too weakly for ever.
+    fn effort(&self) -> f64 {
+        let waits = |phase: &&Phase| {
+            matches!(phase.action, Action::Press { .. }) && !matches!(phase.until, Until::Elapsed { .. })
+        };
+        match self.script.phases().get(self.phase).filter(waits) {
+            Some(_) => 1.0 + (HARDER_PER_S * (self.phase_s - PATIENCE_S)).clamp(0.0, HARDER),
+            None => 1.0,
+        }
     }
 
     /// Buttons held in a phase; while a screwing hand turns back, also the one that lets the tool go.

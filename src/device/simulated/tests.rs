@@ -377,6 +377,28 @@ fn a_hand_presses_a_spring_with_the_force_it_was_asked_for() {
 }
 
 #[test]
+fn a_hand_that_presses_in_vain_presses_harder() {
+    for skill in [Skill::Novice, Skill::Trained, Skill::Expert] {
+        for seed in 1..6 {
+            // A quarter more than it means to press with: beyond any misjudgement of the practised, within what it then adds.
+            let until = Until::ForceAbove { force_n: 2.5, for_s: 0.3 };
+            let phase = Phase::new("press", Action::Press { force: Vec3::new(0.0, 0.0, -2.0) }, until, 20.0);
+            let script = Script::new(&[phase]).expect("one phase fits");
+            let mut device = SimulatedDevice::new(test_spec(), Operator::new(skill, script, Mapping::identity()), seed);
+            let mut pressed = Vec::new();
+            run(&mut device, 16_000, |_, sample, _| {
+                let z = sample.expect("it is read").pose_device_handle.translation.z;
+                pressed.push(800.0 * (-0.005 - z).max(0.0));
+                push(Vec3::z() * pressed[pressed.len() - 1])
+            });
+            let peak = pressed.iter().copied().fold(0.0, f64::max);
+            assert_eq!(device.operator().report().progress, Progress::Finished, "{skill:?} {seed}: {peak} N at most");
+            assert!(peak < 4.0, "{skill:?} {seed}: {peak} N");
+        }
+    }
+}
+
+#[test]
 fn tremor_peaks_between_eight_and_twelve_hertz_with_the_stated_strength() {
     // Nothing but tremor on a device without friction.
     let none = part(0.0, 0.0);

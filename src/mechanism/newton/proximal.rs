@@ -150,7 +150,18 @@ impl Workspace {
                 if let RowState::Fixed { slope: [0.0, 0.0, 0.0], .. } = states[i] {
                     continue;
                 }
-                let value = self.line_of(block, i, &states[i], ([*guess, *proximal], line));
+                if let RowState::Held = states[i] {
+                    let row = &self.compliance[i * rows..][..rows];
+                    let known = if is_known { dot(row, step) } else { 0.0 };
+                    let at = right.len() * count;
+                    for (entry, j) in matrix[at..at + count].iter_mut().zip(unknown.iter()) {
+                        *entry = row[*j];
+                    }
+                    matrix[at + right.len()] += *proximal;
+                    right.push(self.delta[i] - known);
+                    continue;
+                }
+                let value = self.line_of(block, i, &states[i], (*guess, line));
                 let known = if is_known { dot(line, step) } else { 0.0 };
                 let at = right.len() * count;
                 right.push(value - known);
@@ -161,22 +172,12 @@ impl Workspace {
         }
     }
 
-    /// One row of the Jacobian into `line`; gives the value of the map.
-    fn line_of(
-        &self,
-        block: &Block,
-        i: usize,
-        state: &RowState,
-        ([guess, proximal], line): ([f64; 2], &mut Vec<f64>),
-    ) -> f64 {
+    /// One row of the Jacobian, of a row that is not held, into `line`; gives the value of the map.
+    fn line_of(&self, block: &Block, i: usize, state: &RowState, (guess, line): (f64, &mut Vec<f64>)) -> f64 {
         let rows = self.lambda.len();
         line.clear();
         match state {
-            RowState::Held => {
-                line.extend_from_slice(&self.compliance[i * rows..][..rows]);
-                line[i] += proximal;
-                self.delta[i]
-            }
+            RowState::Held => 0.0,
             RowState::Fixed { force, slope } => {
                 line.resize(rows, 0.0);
                 line[i] = 1.0;

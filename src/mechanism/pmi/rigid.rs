@@ -13,14 +13,27 @@
 //! change stays exact.
 //!
 //! Angular momentum depends on `h`, see [`Coriolis`]. In all cases the rotation advances by the exponential, not by the
-//! Cayley map, so that spinning about a fixed axis is exact in angle; the price is that the direction of the angular
-//! momentum in the world holds to second order in the step, not to round-off.
+//! Cayley map, so that spinning about a fixed axis is exact in angle.
 
 use super::{CompensatedSum, EnergyFlow, EnergyLedger, Gravity};
 use crate::math::{Mat3, Mat6, Pose, Twist, Vec3, Vec6, Wrench, advance, join, skew, split};
 
 /// Newton steps for the momentum at the midpoint; three or four reach round-off while `T |ω| < 1`.
 const MAX_NEWTON: usize = 8;
+
+/// Half the angle of a step, rad, up to which the angular momentum is kept.
+const MOST_HALF_ANGLE: f64 = 1.0;
+
+/// `tan(x)/x` of half the angle `x` of a step: the gyroscopic term with `h = Jω̂ tan(x)/x` turns the angular momentum in the body back by the whole
+/// angle that the body turns, so that in the world it stays.
+fn tangent(spin: &Vec3, half: f64) -> f64 {
+    let x = half * spin.norm();
+    match x {
+        x if x < 1e-4 => 1.0 + x * x / 3.0,
+        x if x < MOST_HALF_ANGLE => x.tan() / x,
+        _ => 1.0,
+    }
+}
 
 /// Mass and inertia tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +88,7 @@ impl RigidInertia {
 /// Which angular momentum `h` the gyroscopic term is built with. Kinetic energy does not depend on the choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coriolis {
-    /// `h = J ω̂` of the motion under the given forces: second order; without forces the length of the angular momentum
+    /// `h = J ω̂ tan(x)/x`, `x = T|ω̂|/2`, of the motion under the given forces: second order; without forces the angular momentum in the world
     /// is kept to round-off while `T |ω| < 1`. Contact is in `h` only as far as it was foreseen
     /// ([`RigidBody::prepare_touching`]).
     #[default]
@@ -278,7 +291,10 @@ impl RigidBody {
         let (mass, inertia) = (self.inertia.mass_kg, &self.inertia.inertia_body);
         let momentum = match self.coriolis {
             Coriolis::Start => inertia * w,
-            Coriolis::Midpoint => inertia * self.free_spin(&(torque + foreseen), half),
+            Coriolis::Midpoint => {
+                let spin = self.free_spin(&(torque + foreseen), half);
+                inertia * spin * tangent(&spin, half)
+            }
         };
         let block = inertia - skew(&momentum) * half;
         let inverse = block.try_inverse()?;
@@ -292,15 +308,15 @@ impl RigidBody {
     }
 
     /// Midpoint angular velocity of the body under `torque` alone: root of `J(ω̂ − ω) = (Jω̂ × ω̂ + τ) T/2` by Newton's
-    /// method, as far as it descends. Whatever it returns is a lawful choice for the gyroscopic term.
+    /// method, as far as it descends, with `h = Jω̂ tan(x)/x`. Whatever it returns is a lawful choice for the gyroscopic term.
     fn free_spin(&self, torque: &Vec3, half: f64) -> Vec3 {
         let (_, start) = split(&self.twist);
         let inertia = &self.inertia.inertia_body;
-        let residual = |w: &Vec3| inertia * (w - start) - ((inertia * w).cross(w) + torque) * half;
+        let residual = |w: &Vec3| inertia * (w - start) - ((inertia * w).cross(w) * tangent(w, half) + torque) * half;
         let mut spin = start;
         let mut left = residual(&spin);
         for _ in 0..MAX_NEWTON {
-            let jacobian = inertia - (skew(&(inertia * spin)) - skew(&spin) * inertia) * half;
+            let jacobian = inertia - (skew(&(inertia * spin)) - skew(&spin) * inertia) * (half * tangent(&spin, half));
             let Some(inverse) = jacobian.try_inverse() else { break };
             let next = spin - inverse * left;
             let next_left = residual(&next);

@@ -26,7 +26,7 @@ pub enum Steps {
     Implicit,
     /// Always from equilibrium to equilibrium.
     QuasiStatic,
-    /// As the rule of coarse steps of Theetten et al. 2007 decides, with hysteresis.
+    /// As the rules of Theetten et al. 2007 decide, with hysteresis.
     Auto(RegimeSpec),
 }
 
@@ -137,13 +137,13 @@ impl Corotational {
         self.energy_j
     }
 
-    /// Chooses the regime by the length of the step against the slowest vibration. The rule of computing time is not applied: a step that
-    /// depends on the clock could not be run again to the bit.
-    pub(in crate::sim) fn choose_regime(&mut self, step_s: f64) {
+    /// Chooses the regime by the length of the step against the slowest vibration, and by `load`, the computing time of the last step over that length.
+    /// The load is an input of the step like the tool: it is recorded, so that a run can be repeated to the bit.
+    pub(in crate::sim) fn choose_regime(&mut self, step_s: f64, load: f64) {
         if let (Steps::Auto(spec), false) = (self.model.steps, self.carrier.moves()) {
             let held = !self.model.is_free;
             let coarseness = if self.model.period_s > 0.0 { step_s / self.model.period_s } else { 0.0 };
-            let next = spec.next(self.body.regime(), &mut self.waited, held, 0.0, coarseness);
+            let next = spec.next(self.body.regime(), &mut self.waited, held, load, coarseness);
             self.body.set_regime(next);
         }
     }
@@ -181,7 +181,12 @@ impl Corotational {
         self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
         let force = self.rows.transposed(&self.model.fem, forces);
         let _ = self.body.apply_contact(force);
+        self.body.apply_couple(&self.rows.rows.torque(forces));
         0.0
+    }
+
+    pub(super) fn free_rate(&self) -> Vec3 {
+        self.carrier.pose.rotation * self.body.free_rate()
     }
 
     /// Changes the velocity by `A⁻¹ Hᵀp/h`, the answer of the step to the impulses `p`.

@@ -107,6 +107,8 @@ pub(super) struct SoftRow<'a> {
     pub row: usize,
     /// Direction in the world, with the sign of the body's side.
     pub direction: Vec3,
+    /// From the anchor to the point that the force acts at, m.
+    pub arm: Vec3,
 }
 
 /// Memory of a finite element body for rows, kept from step to step.
@@ -128,6 +130,9 @@ impl FemRows {
                 self.rows.push_nodes(model, parts.iter().map(|(node, weight)| (*node, local(weight))));
             } else if let Some(point) = row.anchor.point(row.row) {
                 self.rows.push_spread(model, &point.spread, &direction);
+                if row.arm != Vec3::zeros() {
+                    self.rows.set_couple(pose.rotation.inverse_transform_vector(&row.arm).cross(&direction));
+                }
             }
         }
     }
@@ -301,6 +306,16 @@ impl Body {
     /// Place of an anchor now: after `finish` at the end of the step.
     pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {
         with_soft!(self, body => body.place(anchor, row), Vec3::zeros())
+    }
+
+    /// Constraints may act on the body with an arm from their anchor: nothing holds it, and its step has inertia.
+    pub(super) fn takes_arms(&self) -> bool {
+        self.corotational().is_some_and(|body| body.body().takes_couples())
+    }
+
+    /// Angular velocity without constraint forces of a body that takes arms, rad/s.
+    pub(super) fn free_rate(&self) -> Vec3 {
+        self.corotational().map_or_else(Vec3::zeros, Corotational::free_rate)
     }
 
     /// The body yields at an anchor: not all nodes there are fixed.

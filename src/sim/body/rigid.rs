@@ -29,6 +29,8 @@ pub(in crate::sim) struct Mover {
     pub bent: Bent,
     /// Sum of the constraint wrenches of the step.
     pub contact: Wrench,
+    /// The same as the gyroscopic term of the step foresaw it.
+    pub foreseen: Wrench,
 }
 
 impl Mover {
@@ -45,6 +47,7 @@ impl Mover {
             inverse_mass: Mat6::zeros(),
             bent: Bent::at(pose),
             contact: Wrench::zeros(),
+            foreseen: Wrench::zeros(),
         }
     }
 
@@ -74,29 +77,53 @@ impl Mover {
     }
 }
 
-/// Where a body is when rows are made, and how much shorter the chord of its rotation is than the arc.
+/// Half the angle of a step, rad, up to which torques are made longer: beyond, the angular momentum is not kept.
+const MOST_HALF_ANGLE: f64 = 1.0;
+
+/// Where a body is when rows are made, and what its rotation in the step does to them.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sim) struct Bent {
     pub pose: Pose,
+    /// How much shorter the chord of the rotation is than the arc.
     pub chord: f64,
+    /// Axis of the rotation in the body, and how much longer than in a step without rotation a torque across it must be to change the angular
+    /// momentum as much, less one: the momentum that a torque gives turns half way through the step and back, `1/cos − 1`. The motion of the step has no
+    /// part across the axis, so that rows give the same displacement.
+    longer: (Vec3, f64),
 }
 
 impl Bent {
     /// At `pose`, without rotation.
     pub(in crate::sim) fn at(pose: Pose) -> Self {
-        Self { pose, chord: 1.0 }
+        Self { pose, chord: 1.0, longer: (Vec3::zeros(), 0.0) }
     }
 
     /// Half way through a step of `step_s` with a constant twist.
     pub(in crate::sim) fn half_way(pose: &Pose, twist: &Twist, step_s: f64) -> Self {
-        let half_angle = 0.5 * step_s * split(twist).1.norm();
+        let spin = split(twist).1;
+        let half_angle = 0.5 * step_s * spin.norm();
+        let axis = spin.try_normalize(0.0).filter(|_| half_angle < MOST_HALF_ANGLE);
+        let longer = axis.map_or((Vec3::zeros(), 0.0), |axis| (axis, 1.0 / half_angle.cos() - 1.0));
         let chord = if half_angle > 1e-4 { half_angle.sin() / half_angle } else { 1.0 - half_angle * half_angle / 6.0 };
-        Self { pose: crate::math::advance(pose, twist, 0.5 * step_s), chord }
+        Self { pose: crate::math::advance(pose, twist, 0.5 * step_s), chord, longer }
     }
 
     /// Row of a point fixed to the body, along a direction of the world, on the twist of the body.
     pub(in crate::sim) fn row_of_point(&self, point_body: &Vec3, direction: &Vec3) -> crate::math::Vec6 {
         let local = self.pose.rotation.inverse_transform_vector(direction);
-        crate::math::join(direction, &(point_body * self.chord).cross(&local))
+        self.row(&(point_body * self.chord), direction, &local)
+    }
+
+    /// Row of a point of the world, along a direction of the world, on the twist of the body.
+    pub(in crate::sim) fn row_at(&self, point: &Vec3, direction: &Vec3) -> crate::math::Vec6 {
+        let local = |v: &Vec3| self.pose.rotation.inverse_transform_vector(v);
+        self.row(&local(&(point - self.pose.translation.vector)), direction, &local(direction))
+    }
+
+    /// Row of an arm in the body, along a direction given in the world and in the body.
+    pub(in crate::sim) fn row(&self, arm: &Vec3, direction: &Vec3, local: &Vec3) -> crate::math::Vec6 {
+        let (axis, longer) = self.longer;
+        let torque = arm.cross(local);
+        crate::math::join(direction, &(torque + (torque - axis * axis.dot(&torque)) * longer))
     }
 }

@@ -21,8 +21,8 @@
 //! eliminated contact that slips is constant until the next snapshot: friction that follows the normal force would make `K` asymmetric.
 //!
 //! Kept are, in this order: rows of the tool and rows of laws without a held state; rows between rigid bodies, whose states decide whether
-//! a body tips; rows of soft bodies that are nearest to a change of state. Condensing begins where the rows exceed the capacity of the snapshot, and
-//! then goes on to fewer rows than a Newton step of the tick can take as unknowns.
+//! a body tips; rows of soft bodies that are nearest to a change of state. Condensing begins where the rows exceed the capacity of the snapshot, or
+//! those that carry force the unknowns of a Newton step of the tick, and goes on to fewer rows than those.
 
 mod reduce;
 
@@ -120,9 +120,18 @@ impl Whole {
         Room { rows: 6 * bodies, blocks: 2 * bodies }
     }
 
-    /// The snapshot holds the whole mechanism.
+    /// The snapshot holds the whole mechanism, and the tick can take a Newton step in it, or would have no fewer unknowns without rows of soft
+    /// bodies.
     fn fits(&self) -> bool {
-        self.rows.len() <= MAX_ROWS && self.blocks.len() <= MAX_BLOCKS
+        let (mut unknown, mut soft) = (0, 0);
+        for (index, block) in self.blocks.iter().enumerate() {
+            if block.law.carries_force(&self.lambda[block.range()]) {
+                unknown += block.law.rows();
+                soft += if self.rank(index).0 == 2 { block.law.rows() } else { 0 };
+            }
+        }
+        let solves = unknown <= MOST_UNKNOWN || soft <= KEPT_ROWS;
+        solves && self.rows.len() <= MAX_ROWS && self.blocks.len() <= MAX_BLOCKS
     }
 
     /// Order in which a block is kept: smaller is first.

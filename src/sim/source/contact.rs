@@ -23,7 +23,7 @@ use super::super::body::rigid::Mover;
 use super::super::ids::{MoverId, PerMover};
 use crate::collision::{Candidate, Side};
 use crate::geometry::{Feature, Shape, Surface};
-use crate::math::{Twist, Vec3, Vec6, join, steady_tangents};
+use crate::math::{Twist, Vec3, Vec6, steady_tangents};
 
 /// How the touching point moves over the body that brought it, in that body's frame.
 #[derive(Clone, Copy, Debug)]
@@ -173,15 +173,17 @@ impl Contact {
         let down = if holder == 0 { -normal } else { normal };
         let local = |mover: &Mover, v: &Vec3| mover.bent.pose.rotation.inverse_transform_vector(v);
         let (base, extra) = self.contour.arms(&local(held, &down));
-        let point = held.bent.pose.rotation * (base + extra) + held.bent.pose.translation.vector;
         let mut arms = [Vec3::zeros(); 2];
         arms[holder] = base * held.bent.chord + extra;
+        // One point for both, so that forces leave the angular momentum of the pair.
+        let point = held.bent.pose.rotation * arms[holder] + held.bent.pose.translation.vector;
         arms[1 - holder] = local(owner, &(point - owner.bent.pose.translation.vector));
         let (t1, t2) = steady_tangents(&normal);
         self.directions = [normal, t1, t2];
         for side in 0..2 {
             let sign = if side == 0 { 1.0 } else { -1.0 };
-            self.rows[side] = self.directions.map(|d| join(&d, &arms[side].cross(&local(pair[side], &d))) * sign);
+            self.rows[side] =
+                self.directions.map(|d| pair[side].bent.row(&arms[side], &d, &local(pair[side], &d)) * sign);
         }
     }
 

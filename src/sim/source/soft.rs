@@ -295,7 +295,8 @@ impl Touching {
         };
         *penetration_m = penetration_m.max(-contact.gap);
         let (t1, t2) = steady_tangents(&contact.normal);
-        let span = Span::new([own, partner], [contact.normal, t1, t2]);
+        let mut span = Span::new([own, partner], [contact.normal, t1, t2]);
+        span.meet(around.bodies);
         let law = Law::Contact { friction, compliance: 0.0 };
         let id = BlockId::Soft { bodies: pair, key: contact.key };
         out.push(Constraint::of_span(id, law, span));
