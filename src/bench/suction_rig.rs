@@ -150,7 +150,7 @@ impl SuctionRig {
             shape: Shape::Cuboid(Cuboid { half }),
             field: None,
             pose_tool_shape: Pose::identity(),
-            inertia: inertia,
+            inertia,
             material: 0,
             rotation_locked: true,
             start: plate_at(height_m),

@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn cups_are_sound_bodies_of_the_volume_of_their_dimensions() {
         for cup in CUPS {
-            let mesh = cup.mesh().unwrap();
+            let mesh = cup.mesh().expect("a cup");
             let report = mesh.check();
             assert!(report.is_sound(), "{cup:?}: {report}");
             assert_eq!(mesh.nodes().len() as f64, cup.size().0);
@@ -188,7 +188,7 @@ mod tests {
             let exact = wall + PI * s * s * (cup.height_m - top);
             let volume = mesh.volume();
             assert!((volume / exact - 1.0).abs() < 0.03, "{cup:?}: {volume:e} for {exact:e}");
-            let group = |name| mesh.group_nodes(mesh.group(name).unwrap());
+            let group = |name| mesh.group_nodes(mesh.group(name).expect("a group"));
             assert!(group("stem").iter().all(|n| mesh.nodes()[*n as usize].xy().norm() <= s + 1e-9));
             assert!(group("lip").iter().all(|n| (mesh.nodes()[*n as usize].xy().norm() / r - 1.0).abs() < 1e-9));
         }
@@ -196,9 +196,9 @@ mod tests {
 
     #[test]
     fn dimensions_that_are_no_cup_are_refused_with_a_reason() {
-        let wide = CupSpec { stem_m: 20e-3, ..CUPS[0] }.mesh().unwrap_err().to_string();
+        let wide = CupSpec { stem_m: 20e-3, ..CUPS[0] }.mesh().expect_err("too wide").to_string();
         assert!(wide.contains("wide as the lip"), "{wide}");
-        let low = CupSpec { height_m: 7e-3, ..CUPS[0] }.mesh().unwrap_err().to_string();
+        let low = CupSpec { height_m: 7e-3, ..CUPS[0] }.mesh().expect_err("too low").to_string();
         assert!(low.contains("no stem"), "{low}");
         assert!(CupSpec { cell_m: f64::NAN, ..CUPS[0] }.mesh().is_err());
     }

@@ -225,7 +225,7 @@ mod tests {
             let gas = Gas { ambient_n: 30.0, most_n: 40.0, bath_j: 0.1, kept_j, depth_m: 5e-3 };
             let at = |tau: f64, rho: f64| match gas.state(&[0.0; 3], &[tau, 0.0, 0.0], rho)[0] {
                 RowState::Curved { force, slope } => (force, slope),
-                other => panic!("{other:?}"),
+                other => unreachable!("{other:?}"),
             };
             for rho in [10.0, 1e3, 1e5] {
                 for tau in [-60.0, -35.0, -10.0, 5.0] {
