@@ -50,7 +50,7 @@ impl Rule for Latch {
         Vector3::new(force.x.max(-self.hold_n), 0.0, 0.0)
     }
 
-    fn state(&self, _force: &[f64; 3], tau: &[f64; 3]) -> [RowState; 3] {
+    fn state(&self, _force: &[f64; 3], tau: &[f64; 3], _rho: f64) -> [RowState; 3] {
         let closed = tau[0] > -self.hold_n;
         let latch = if closed { RowState::Held } else { RowState::Fixed { force: -self.hold_n, slope: [0.0; 3] } };
         [latch, RowState::Held, RowState::Held]

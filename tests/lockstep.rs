@@ -39,6 +39,7 @@ fn wall(seed: u64) -> Lockstep<SimulatedDevice> {
         needle: None,
         carried: Vec::new(),
         joints: Vec::new(),
+        air: None,
         materials: vec![Material { name: "wood".into(), friction: 0.3, restitution: 0.0 }],
         gravity: Vec3::new(0.0, 0.0, -9.81),
         rate_hz: 60.0,

@@ -25,6 +25,8 @@ pub mod snap;
 pub mod snap_rig;
 pub mod solver;
 pub mod storm;
+pub mod suction;
+pub mod suction_rig;
 pub mod telemetry;
 pub mod tick;
 mod tick_condensed;
@@ -177,6 +179,11 @@ pub const SUITES: &[Suite] = &[
         name: "needle",
         about: "a needle into a phantom and a liver: force over depth, refinement, time of steps and ticks",
         run: needle::run,
+    },
+    Suite {
+        name: "suction",
+        about: "a suction cup pressed on a plate and pulled off: force, pressure, time of a step, beside published figures",
+        run: suction::run,
     },
     Suite {
         name: "telemetry",

@@ -128,7 +128,15 @@ mod tests {
             let names: Vec<&Json> = skinned.map(|body| &body["name"]).collect();
             let skins = json["skins"].as_array().expect("skins");
             assert_eq!(names, skins.iter().map(|skin| &skin["name"]).collect::<Vec<_>>());
-            let soft = ["needle_phantom", "liver_biopsy", "soft_cube", "soft_finger", "soft_grip", "tissue_palpation"];
+            let soft = [
+                "needle_phantom",
+                "liver_biopsy",
+                "soft_cube",
+                "soft_finger",
+                "soft_grip",
+                "suction_cup",
+                "tissue_palpation",
+            ];
             let deforms = name.starts_with("snap_") || soft.contains(&name);
             assert_eq!(!names.is_empty(), deforms, "{name}");
             for shape in bodies.iter().chain([&json["tool"]]).map(|body| &body["shape"]) {

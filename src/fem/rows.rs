@@ -181,6 +181,17 @@ impl Rows {
         self.end_row();
     }
 
+    /// Adds a row of nodes, each along a vector of its own.
+    pub fn push_nodes(&mut self, model: &FemModel, nodes: impl Iterator<Item = (u32, Vec3)>) {
+        for (node, vector) in nodes {
+            if let Some(place) = model.place_of(node) {
+                self.places.push(place as u32);
+                self.values.push(vector);
+            }
+        }
+        self.first.push(self.places.len() as u32);
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {

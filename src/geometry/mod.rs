@@ -8,6 +8,7 @@
 //!  Shape      the primitives, each in its own file                        [shape]
 //!  mass       mass, centre and inertia for a density, in closed form      [mass]
 //!  mesh       triangle meshes: files, checks, mass, exact distance        [mesh]
+//!  cavity     parts of a surface that enclose air against another body [cavity]
 //!  Part       exact surface, nodes that can touch, mesh                    [part]
 //!  tet        tetrahedral meshes: files, checks, surface, where a point lies  [tet]
 //!  parts      threads, pegs and bores from their dimensions               [parts]
@@ -19,6 +20,7 @@
 
 mod bore;
 mod capsule;
+pub mod cavity;
 mod cuboid;
 mod cylinder;
 mod feature;

@@ -298,6 +298,11 @@ impl LocalMechanism {
                 let built = &self.snapshot.pose_world_tool.rotation;
                 row.direction.dot(&(built * log_so3(&(built.inverse() * pose.rotation))))
             }
+            RowKind::Wall => {
+                let built = &self.snapshot.pose_world_tool.rotation;
+                let turned = log_so3(&(built.inverse() * pose.rotation));
+                row.direction.dot(&pose.translation.vector) + row.point_tool.dot(&turned)
+            }
         };
         let cut = if self.tip.row() == Some(index) { self.tip.ahead_m() } else { 0.0 };
         position - row.offset + row.drift * age_s + self.bodies.moved(row) + cut
@@ -457,6 +462,7 @@ impl LocalMechanism {
                 RowKind::Scene => Vec6::zeros(),
                 RowKind::Point => join(&row.direction, &row.point_tool.cross(&local)),
                 RowKind::Rotation => join(&Vec3::zeros(), &local),
+                RowKind::Wall => join(&row.direction, &row.point_tool),
             };
         }
     }

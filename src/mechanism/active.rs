@@ -100,7 +100,7 @@ impl Active {
             tau[k] = lambda[i] - rho * self.delta[i];
         }
         let rows = problem.rows();
-        for (i, state) in block.range().zip(block.law.state(&force, &tau)) {
+        for (i, state) in block.range().zip(block.law.state(&force, &tau, rho)) {
             match state {
                 RowState::Held => self.hold(problem, i, rho, give),
                 RowState::Fixed { force, slope } => {
@@ -110,6 +110,12 @@ impl Active {
                     }
                 }
                 RowState::Slipping(slip) => self.slip(problem, (block, i), lambda[i], rho, &slip),
+                // F = λ − R(τ), dF = (1 − s) dλ + s ρ W dλ.
+                RowState::Curved { force, slope } => {
+                    self.hold(problem, i, rho * slope, give);
+                    self.map[i] = lambda[i] - force;
+                    self.jacobian[i * rows + i] += 1.0 - slope;
+                }
             }
         }
     }

@@ -41,6 +41,8 @@ pub enum BlockId {
         /// First row within the spring.
         first: u16,
     },
+    /// Air in the cavity with this number.
+    Cavity(u32),
     /// Constraint from outside this crate, or of a problem with its own numbering.
     Custom(u64),
 }
@@ -51,7 +53,7 @@ mod tests {
     use std::collections::{BTreeSet, HashSet};
 
     /// One name of each kind with the same numbers in it.
-    fn all(n: u16, of_tool: bool) -> [BlockId; 9] {
+    fn all(n: u16, of_tool: bool) -> [BlockId; 10] {
         let (bodies, wide) = ([n, n], u64::from(n));
         let node = u32::from(n);
         [
@@ -63,6 +65,7 @@ mod tests {
             BlockId::Knot(wide),
             BlockId::Intruder { body: n, of_tool, node },
             BlockId::Spring { step: wide, part: n, first: n },
+            BlockId::Cavity(node),
             BlockId::Custom(wide),
         ]
     }

@@ -34,7 +34,7 @@ pub mod solver;
 mod trail;
 
 pub use id::BlockId;
-pub use law::{Conic, Law, Meaning, Mode, RowState, Rule, Slip, solve_contact};
+pub use law::{ADIABATIC_INDEX, Conic, Law, Meaning, Mode, RowState, Rule, Slip, Tangent, solve_contact};
 pub use problem::{Block, Problem};
 pub(crate) use problem::{dot, dot3};
 pub use snapshot::{

@@ -15,6 +15,7 @@
 //! degrees of freedom; it changes the steps, not the root. Many contacts on a deformable body need a larger one (`proximal`).
 
 mod proximal;
+mod tangents;
 
 use super::active::Active;
 use super::dense::{back_substitute, factor};
@@ -71,6 +72,7 @@ pub struct Workspace {
     trail: Trail,
     active: Active,
     reduced: proximal::Reduced,
+    tangents: tangents::Memory,
 }
 
 impl Workspace {
@@ -96,6 +98,9 @@ pub fn solve_robustly(
     work: &mut Workspace,
     mut stop: impl FnMut() -> bool,
 ) -> Outcome {
+    if tangents::apply_to(problem) {
+        return tangents::solve(problem, lambda, settings, work, &mut stop);
+    }
     let sweep = Settings { tolerance: 0.1 * settings.tolerance, ..*settings };
     // Newton and the path below need laws over cones; problems with any other law are finished by `Active`, which handles all laws.
     if !problem.blocks.iter().all(|block| block.law.conic().is_some()) {
@@ -335,7 +340,7 @@ impl Workspace {
                 force[k] = self.lambda[i];
                 tau[k] = self.lambda[i] - self.delta[i];
             }
-            for (i, state) in block.range().zip(block.law.state(&force, &tau)) {
+            for (i, state) in block.range().zip(block.law.state(&force, &tau, 1.0)) {
                 match state {
                     RowState::Held => self.closed_row(i),
                     RowState::Fixed { slope, .. } => {
@@ -346,6 +351,11 @@ impl Workspace {
                         }
                     }
                     RowState::Slipping(slip) => self.slipping_row(block.first, i, &slip),
+                    RowState::Curved { slope, .. } => {
+                        self.closed_row(i);
+                        self.jacobian[i * rows..][..rows].iter_mut().for_each(|x| *x *= slope);
+                        self.jacobian[i * rows + i] += 1.0 - slope;
+                    }
                 }
             }
         }

@@ -11,6 +11,7 @@
 //!  held       ρ (δ + W Δλ) = 0
 //!  at a bound Δλ = bound − λ + slope · Δλ of its block           eliminated: no unknown
 //!  slipping   Δλ_t − κ P Δτ_t − d slope Δτ_n = bound d − λ_t     d = τ_t/‖τ_t‖
+//!  on a curve (1 − s) Δλ + s ρ W Δλ = R(τ) − λ                   s = R'(τ)
 //! ```
 //!
 //! The next sweep measures the step: every law is solved once more, block by block. A step that makes the residual larger is taken back.
@@ -123,7 +124,7 @@ impl Polish {
                 tau[k] = lambda[row] - rho * self.delta[row];
             }
             self.rho[index] = rho;
-            self.states[index] = law.state(&force, &tau);
+            self.states[index] = law.state(&force, &tau, rho);
             for (row, state) in block.range().zip(&self.states[index]) {
                 if let RowState::Fixed { force, .. } = state {
                     self.change[row] = force - lambda[row];
@@ -157,6 +158,11 @@ impl Polish {
                     RowState::Fixed { .. } => continue,
                     RowState::Held => self.hold(k, (row, rows), self.rho[index]),
                     RowState::Slipping(slip) => self.slip((k, block.first), (lambda[row], rows), self.rho[index], slip),
+                    RowState::Curved { force, slope } => {
+                        self.hold(k, (row, rows), self.rho[index] * slope);
+                        self.equation[row] += 1.0 - slope;
+                        force - lambda[row]
+                    }
                 };
                 self.right[at] = right;
                 self.reduce(blocks, rows, at);

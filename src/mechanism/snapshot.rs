@@ -90,6 +90,9 @@ pub enum RowKind {
     Point,
     /// Rotation of the tool about a direction, away from the pose the snapshot was built at.
     Rotation,
+    /// Displacement and rotation of the tool together, as they change the volume of a cavity: the direction is not a unit vector, and in the place of
+    /// the point is the change by rotation, in the tool's frame.
+    Wall,
 }
 
 /// One row of the mechanism.

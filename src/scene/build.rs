@@ -202,9 +202,8 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
     let tool = check.tool();
     let soft_tool = tool.as_ref().and_then(|tool| check.soft_tool(tool));
     let needle = tool.as_ref().zip(bodies.as_ref()).and_then(|(tool, bodies)| check.needle(tool, bodies));
-    check.needle_asked();
-    let joints = check.joints();
-    let coupling = check.coupling(&limits);
+    check.asked();
+    let (joints, coupling) = (check.joints(), check.coupling(&limits));
     check.overlaps();
     check.buttons();
     check.turning();
@@ -224,6 +223,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
         tools: vec![tool.clone()],
         needle,
         joints,
+        air: spec.air,
         materials: spec.materials.clone(),
         gravity: spec.gravity,
         travel_m,

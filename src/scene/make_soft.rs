@@ -8,7 +8,7 @@ use super::workshop::Workshop;
 use crate::geometry::Aabb;
 use crate::geometry::mesh::{LengthUnit, MeshSurface};
 use crate::geometry::tet::{
-    BallSpec, BlockSpec, CylinderSpec, ShellSpec, Split, TetMesh, TetMeshError, TorusSpec, TubeSpec,
+    BallSpec, BlockSpec, CupSpec, CylinderSpec, ShellSpec, Split, TetMesh, TetMeshError, TorusSpec, TubeSpec,
 };
 
 /// Most nodes of a deformable body: with more, a step takes longer than any useful rate allows.
@@ -70,6 +70,10 @@ fn primitive(spec: &SoftShapeSpec, form: &SoftForm) -> Result<TetMesh, Unmade> {
         SoftForm::Torus { radius_m, section_m } => {
             let spec = TorusSpec { radius_m, section_m, cell_m };
             (2.0 * section_m, spec.size(), Box::new(move || spec.mesh()))
+        }
+        SoftForm::Cup { radius_m, height_m, depth_m, wall_m, lip_m, stem_m } => {
+            let spec = CupSpec { radius_m, height_m, depth_m, wall_m, lip_m, stem_m, cell_m };
+            (2.0 * stem_m, spec.size(), Box::new(move || spec.mesh()))
         }
         SoftForm::Mesh { .. } | SoftForm::Stuffed { .. } => {
             return Err(Unmade::new("this shape has no dimensions", "take one of the soft- shapes"));

@@ -16,6 +16,7 @@
 //! its centre of mass, which is the same point for every shape but a bore.
 
 mod build;
+mod build_air;
 mod build_joint;
 mod build_needle;
 mod build_soft;
@@ -25,6 +26,7 @@ mod make;
 mod make_soft;
 mod overlap;
 mod read;
+mod read_air;
 mod read_joint;
 mod read_operator;
 mod read_part;

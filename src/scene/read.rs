@@ -5,6 +5,7 @@
 //! Names follow MJCF and the device files where they have the same thing. Numbers have bounds that no sensible scene
 //! reaches and that a slip of a unit passes.
 
+use super::read_air::read_air;
 use super::read_joint::read_joints;
 use super::read_operator::{Names, read_operator};
 use super::read_shape::{read_pose, read_shape};
@@ -86,6 +87,7 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
     let gravity = gravity.or(Vec3::new(0.0, 0.0, -9.81));
     let margin_m = world.quantity("margin", Dimension::Length).positive().at_most(MARGIN_MAX_M).optional();
     source.mark("margin", world.span_of("margin"));
+    let air = root.table("air").optional().map(|table| read_air(&table));
     let rate = root.section("rate");
     let simulation = rate.quantity("simulation", Dimension::Frequency).at_least(SIMULATION_HZ.0);
     let simulation_hz = simulation.at_most(SIMULATION_HZ.1).or(SIMULATION_DEFAULT_HZ);
@@ -116,6 +118,7 @@ fn scene(root: &Table<'_>) -> Option<SceneSpec> {
         device,
         gravity,
         margin_m,
+        air,
         simulation_hz,
         collision_thread,
         reduction,

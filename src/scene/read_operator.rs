@@ -13,7 +13,7 @@
 
 use super::read::{read_button, target};
 use super::read_shape::{angle, direction, distance, offset, one_of, rotation};
-use super::read_task::{PUNCTURES_MAX, needle_length};
+use super::read_task::{PUNCTURES_MAX, needle_length, suction};
 use super::spec::{OperatorSpec, Source};
 use crate::device::PerPart;
 use crate::device::operator::{Action, MAX_PHASES, PalpationGrid, Phase, Skill, Until};
@@ -46,7 +46,7 @@ const ACTIONS: [&str; 10] =
     ["move_to", "press", "slide", "search", "turn", "screw", "swing", "follow", "palpate", "rest"];
 /// Most places of a grid to palpate along one of its axes.
 pub(super) const PLACES_MAX: i64 = 8;
-const CONDITIONS: [&str; 13] = [
+const CONDITIONS: [&str; 15] = [
     "reached",
     "elapsed",
     "force_above",
@@ -60,6 +60,8 @@ const CONDITIONS: [&str; 13] = [
     "needle_depth_above",
     "punctures",
     "target_at",
+    "suction_above",
+    "suction_below",
 ];
 
 /// What phases may refer to.
@@ -280,6 +282,8 @@ fn read_condition(table: &Table<'_>, key: &str, names: &Names<'_>) -> Option<Unt
         }
         "needle_within" => Some(Until::NeedleWithin { distance: needle_length(table, key)? }),
         "needle_depth_above" => Some(Until::NeedleDepthAbove { depth: needle_length(table, key)? }),
+        "suction_above" => Some(Until::SuctionAbove { pressure: suction(table, key)? }),
+        "suction_below" => Some(Until::SuctionBelow { pressure: suction(table, key)? }),
         "punctures" => {
             let count = u32::try_from(table.integer(key, 1..=PUNCTURES_MAX).optional()?).ok()?;
             Some(Until::Punctures { count })

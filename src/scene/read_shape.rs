@@ -33,7 +33,7 @@ enum Kind {
     Soft(SoftKind),
 }
 
-const KINDS: [(&str, Kind); 24] = [
+const KINDS: [(&str, Kind); 25] = [
     ("box", Kind::Box),
     ("sphere", Kind::Sphere),
     ("cylinder", Kind::Cylinder),
@@ -56,6 +56,7 @@ const KINDS: [(&str, Kind); 24] = [
     ("soft-shell", Kind::Soft(SoftKind::Shell)),
     ("soft-tube", Kind::Soft(SoftKind::Tube)),
     ("soft-torus", Kind::Soft(SoftKind::Torus)),
+    ("suction-cup", Kind::Soft(SoftKind::Cup)),
     ("tet-mesh", Kind::Soft(SoftKind::Mesh)),
     ("stuffed", Kind::Soft(SoftKind::Stuffed)),
 ];

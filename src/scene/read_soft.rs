@@ -37,6 +37,8 @@ const STEPS: [(&str, SoftStepKind); 5] = [
     ("implicit", SoftStepKind::Implicit),
     ("auto", SoftStepKind::Auto),
 ];
+/// Thickness of a cup at its lip, where the file does not state it, in parts of that in the middle.
+const LIP_OF_WALL: f64 = 0.4;
 /// Ways to choose a part of space.
 const PLACES: [&str; 3] = ["box", "sphere", "above"];
 
@@ -49,13 +51,16 @@ pub(super) enum SoftKind {
     Shell,
     Tube,
     Torus,
+    Cup,
     Mesh,
     Stuffed,
 }
 
 /// Reads the keys of deformable solids where the kind of the shape is unknown.
 pub(super) fn ask_for(shape: &Table<'_>) {
-    length(shape, "thickness").optional();
+    for key in ["thickness", "lip", "stem"] {
+        length(shape, key).optional();
+    }
     shape.boolean("quadratic").optional();
 }
 
@@ -88,6 +93,20 @@ pub(super) fn read_form(shape: &Table<'_>, kind: SoftKind) -> Option<ShapeSpec> 
         SoftKind::Torus => {
             let (radius, section) = (radius(shape), thickness());
             SoftForm::Torus { radius_m: radius?, section_m: 0.5 * section? }
+        }
+        SoftKind::Cup => {
+            let (radius, height, wall) = (radius(shape), length(shape, "length").required(), thickness());
+            let (depth, stem) = (length(shape, "depth").required(), length(shape, "stem").required());
+            let lip = length(shape, "lip").optional();
+            let wall_m = wall?;
+            SoftForm::Cup {
+                radius_m: radius?,
+                height_m: height?,
+                depth_m: depth?,
+                wall_m,
+                lip_m: lip.unwrap_or(LIP_OF_WALL * wall_m),
+                stem_m: 0.5 * stem?,
+            }
         }
         SoftKind::Mesh | SoftKind::Stuffed => {
             let file = shape.string("file").check(|text| !text.trim().is_empty(), "the path of a mesh").required();

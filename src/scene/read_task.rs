@@ -12,6 +12,7 @@
 //! when = "end"
 //! ```
 
+use super::read_air::AIR_PA;
 use super::read_operator::{NAME_MAX, TIME_MAX_S, TURN_MAX, read_body, read_name};
 use super::read_shape::{PLACE_MAX_M, angle, direction, distance, offset, one_of, place};
 use super::spec::{Source, TaskSpec};
@@ -24,7 +25,7 @@ use crate::math::Vec3;
 const TIMEOUT_DEFAULT_S: f64 = 60.0;
 
 const WHENS: [(&str, When); 3] = [("once", When::Once), ("end", When::End), ("always", When::Always)];
-const CONDITIONS: [&str; 18] = [
+const CONDITIONS: [&str; 20] = [
     "tool_at",
     "tool_over",
     "tool_below",
@@ -43,6 +44,8 @@ const CONDITIONS: [&str; 18] = [
     "punctures",
     "punctures_below",
     "avoids_forbidden",
+    "suction_above",
+    "suction_below",
 ];
 /// Most punctures asked for.
 pub(super) const PUNCTURES_MAX: i64 = 100;
@@ -95,12 +98,19 @@ fn read_condition(table: &Table<'_>, key: &str, bodies: &[&str]) -> Option<Condi
             let count = u32::try_from(table.integer(key, 1..=PUNCTURES_MAX).optional()?).ok()?;
             Some(if key == "punctures" { Condition::Punctures { count } } else { Condition::PuncturesBelow { count } })
         }
+        "suction_above" => Some(Condition::SuctionAbove { pressure_pa: suction(table, key)? }),
+        "suction_below" => Some(Condition::SuctionBelow { pressure_pa: suction(table, key)? }),
         "avoids_forbidden" => {
             let always = table.boolean(key).check(|wanted| *wanted, "true, or nothing at all").optional()?;
             always.then_some(Condition::AvoidsForbidden)
         }
         _ => read_placed(&table.table(key).optional()?, key, bodies),
     }
+}
+
+/// A pressure below that of the surroundings.
+pub(super) fn suction(table: &Table<'_>, key: &str) -> Option<f64> {
+    table.quantity(key, Dimension::Pressure).positive().at_most(AIR_PA.1).optional()
 }
 
 /// A length of or along a needle.

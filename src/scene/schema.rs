@@ -9,7 +9,7 @@ use super::read_part::{FACETS, ROWS, THREAD};
 use super::read_soft::{GROUPS_MAX, REGIONS_MAX};
 use super::read_tissue::{LAYERS_MAX, TAPER_MAX};
 use super::read_turning::{LEVER_MAX_M, RATE_MAX};
-use super::schema_soft::{ELASTIC, GROUP, JOINT, REGION};
+use super::schema_soft::{AIR, ELASTIC, GROUP, JOINT, REGION};
 use super::schema_task::{OPERATOR, TASK, direction};
 use super::schema_tissue::{LAYER, NEEDLE, TISSUE};
 use crate::files::Dimension as D;
@@ -59,6 +59,7 @@ static ROOT: Keys = Keys {
         Key::new("description", Kind::Text("", ANY_LENGTH), "\"Push a box along.\"", "What it shows").or("\"\""),
         Key::table("defaults", &DEFAULTS, "What it is made for").optional("its defaults"),
         Key::table("world", &WORLD, "What holds everywhere").optional("its defaults"),
+        Key::table("air", &AIR, "The air, which soft bodies can enclose").optional("nothing encloses air"),
         Key::table("rate", &RATE, "How often things are worked out").optional("its defaults"),
         Key::table("collision", &COLLISION, "How contacts are looked for").optional("its defaults"),
         Key::new("material", Kind::Named(&MATERIAL, 64, "steel"), "", "Surfaces, by name").optional("there are none"),
@@ -199,6 +200,7 @@ static BODY: Keys = Keys {
         elastic(&[("shape.kind", "\"soft-shell\"")]),
         elastic(&[("shape.kind", "\"soft-tube\"")]),
         elastic(&[("shape.kind", "\"soft-torus\"")]),
+        elastic(&[("shape.kind", "\"suction-cup\"")]),
         elastic(&[("shape.kind", "\"tet-mesh\"")]),
         elastic(&[("shape.kind", "\"stuffed\"")]),
         Choice::needing(&["tissue", "layer"]).when(&[("shape.kind", "\"tissue-block\"")]).refusing(&["fixed"]),
@@ -226,6 +228,7 @@ const DEFORMS: &[(&str, &str)] = &[
     ("shape.kind", "\"soft-shell\""),
     ("shape.kind", "\"soft-tube\""),
     ("shape.kind", "\"soft-torus\""),
+    ("shape.kind", "\"suction-cup\""),
     ("shape.kind", "\"tet-mesh\""),
     ("shape.kind", "\"stuffed\""),
     ("shape.kind", "\"tissue-block\""),
@@ -243,6 +246,7 @@ const NOT_FREE: &[(&str, &str)] = &[
     ("shape.kind", "\"soft-shell\""),
     ("shape.kind", "\"soft-tube\""),
     ("shape.kind", "\"soft-torus\""),
+    ("shape.kind", "\"suction-cup\""),
     ("shape.kind", "\"tet-mesh\""),
     ("shape.kind", "\"stuffed\""),
     ("shape.kind", "\"tissue-block\""),
@@ -259,6 +263,7 @@ const NOT_RIGID_TOOL: &[(&str, &str)] = &[
     ("shape.kind", "\"soft-shell\""),
     ("shape.kind", "\"soft-tube\""),
     ("shape.kind", "\"soft-torus\""),
+    ("shape.kind", "\"suction-cup\""),
     ("shape.kind", "\"tet-mesh\""),
     ("shape.kind", "\"stuffed\""),
     ("shape.kind", "\"tissue-block\""),
@@ -314,6 +319,7 @@ const fn length(name: &'static str, example: &'static str, about: &'static str) 
 
 /// What every solid filled with tetrahedra may state.
 const SOFT: &[&str] = &["quadratic"];
+const CUP: &[&str] = &["quadratic", "lip"];
 const PEG: &[&str] = &["chamfer", "facets", "rows", "model"];
 const BORE_BLOCK: &[&str] = &["chamfer", "floor", "facets", "rows", "model"];
 
@@ -328,7 +334,7 @@ static SHAPE: Keys = Keys {
             tissue-organ a rounded one that is thinner towards +x and flatter below, a tissue-mesh has the frame of its file; all \
             are made of tetrahedra of ten nodes. The soft- shapes are filled with tetrahedra: a soft-box, soft-cylinder, soft-sphere, \
             soft-shell (a hollow ball), soft-tube (a hollow cylinder) and soft-torus have their frame in the middle and their axis \
-            along z; a tet-mesh has tetrahedra from a file; stuffed fills a closed surface from a file. Both have the frame of \
+            along z; a suction-cup has its lip in the plane z = 0 and its stem up; a tet-mesh has tetrahedra from a file; stuffed fills a closed surface from a file. Both have the frame of \
             their file.",
     keys: &[
         Key::new(
@@ -356,6 +362,7 @@ static SHAPE: Keys = Keys {
                 "soft-shell",
                 "soft-tube",
                 "soft-torus",
+                "suction-cup",
                 "tet-mesh",
                 "stuffed",
             ]),
@@ -374,8 +381,8 @@ static SHAPE: Keys = Keys {
         length("radius", "\"10 mm\"", "Radius of the solid or of the hole, outer radius of a shell or tube; of a soft-torus, of the circle through \
                 the middle of its section"),
         length("diameter", "\"20 mm\"", "Twice the radius, in its place"),
-        length("length", "\"50 mm\"", "Length of a cylinder, a bolt, a peg or the middle part of a capsule; height of a nut"),
-        length("depth", "\"40 mm\"", "Depth of the hole"),
+        length("length", "\"50 mm\"", "Length of a cylinder, a bolt, a peg or the middle part of a capsule; height of a nut, or of a suction-cup with its stem"),
+        length("depth", "\"40 mm\"", "Depth of the hole, or of the hollow of a suction-cup"),
         quantity(
             "chamfer",
             D::Length,
@@ -401,7 +408,9 @@ static SHAPE: Keys = Keys {
         length("across_flats", "\"75 mm\"", "Width of a nut over two opposite sides; 1.5625 diameters if left out"),
         length("outer", "\"80 mm\"", "Outer diameter of a bore-block"),
         length("floor", "\"10 mm\"", "Material below the hole of a bore-block; if left out, it goes through"),
-        length("thickness", "\"4 mm\"", "Thickness of the wall of a shell or tube, or of the section of a soft-torus"),
+        length("thickness", "\"4 mm\"", "Thickness of the wall of a shell, a tube or the middle of a suction-cup, or of the section of a soft-torus"),
+        length("lip", "\"1 mm\"", "Thickness of a suction-cup at its lip; if left out, 0.4 of `thickness`"),
+        length("stem", "\"8 mm\"", "Diameter of the stem of a suction-cup"),
         length("cell", "\"20 mm\"", "Edge of the tetrahedra of a shape that deforms; of tissue, of the bricks that are cut into them: a layer has at least one"),
         Key::new(
             "quadratic",
@@ -510,6 +519,12 @@ static SHAPE: Keys = Keys {
         Choice::needing(&["diameter", "length", "thickness", "cell"]).when(&[("kind", "\"soft-tube\"")]).allowing(SOFT),
         Choice::needing(&["radius", "thickness", "cell"]).when(&[("kind", "\"soft-torus\"")]).allowing(SOFT),
         Choice::needing(&["diameter", "thickness", "cell"]).when(&[("kind", "\"soft-torus\"")]).allowing(SOFT),
+        Choice::needing(&["radius", "length", "depth", "thickness", "stem", "cell"])
+            .when(&[("kind", "\"suction-cup\"")])
+            .allowing(CUP),
+        Choice::needing(&["diameter", "length", "depth", "thickness", "stem", "cell"])
+            .when(&[("kind", "\"suction-cup\"")])
+            .allowing(CUP),
         Choice::needing(&["file", "unit"]).when(&[("kind", "\"tet-mesh\"")]).allowing(SOFT),
         Choice::needing(&["file", "unit", "cell"]).when(&[("kind", "\"stuffed\"")]).allowing(SOFT),
     ],

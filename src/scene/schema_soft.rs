@@ -2,6 +2,7 @@
 //!
 //! Thread: cold.
 
+use super::read_air::{AIR_PA, LEAK_MAX_W, SEAL_M};
 use super::read_joint::COMPLIANCE_MAX;
 use super::read_soft::{DAMPING_MAX, POISSON_MAX, YOUNG_PA};
 use super::schema::{quantity, vector};
@@ -157,6 +158,58 @@ static ABOVE_PLACE: Keys = Keys {
     keys: &[
         direction("axis", "Axis of the shape, of any length but zero"),
         quantity("offset", D::Length, "\"-2 mm\"", "Place along it").at_least(-10.0).at_most(10.0),
+    ],
+    choices: &[],
+};
+
+pub(super) static AIR: Keys = Keys {
+    heading: "[air]",
+    about: "The air around the scene. With this table, closed hollows between a corotational body and whatever does not deform, tools included, \
+            hold air: suction. See docs/suction.md.",
+    keys: &[
+        quantity("pressure", D::Pressure, "\"101325 Pa\"", "Pressure of the air around the scene")
+            .at_least(AIR_PA.0)
+            .at_most(AIR_PA.1)
+            .or("\"101325 Pa\""),
+        quantity(
+            "excess",
+            D::Pressure,
+            "\"500 Pa\"",
+            "Pressure above that of the surroundings at which air leaves a hollow under its lip",
+        )
+        .not_negative()
+        .at_most(AIR_PA.1)
+        .or("\"500 Pa\""),
+        quantity("seal", D::Length, "\"0.1 mm\"", "Gap up to which a contact seals")
+            .at_least(SEAL_M.0)
+            .at_most(SEAL_M.1)
+            .or("\"0.1 mm\""),
+        quantity(
+            "relaxation",
+            D::Time,
+            "\"5 ms\"",
+            "Time in which enclosed air takes the temperature of the walls; 0: at once, the gas is isothermal",
+        )
+        .not_negative()
+        .at_most(1e6)
+        .or("0"),
+        quantity(
+            "leak",
+            D::Power,
+            "\"1 uW\"",
+            "Flow of air into every hollow as pressure times volume a second, 1 W = 1 Pa·m³/s; negative: a pump",
+        )
+        .at_least(-LEAK_MAX_W)
+        .at_most(LEAK_MAX_W)
+        .or("0"),
+        quantity("leak_gap", D::Length, "\"1 um\"", "Height of a slit under the lip through which air leaks in")
+            .not_negative()
+            .at_most(SEAL_M.1)
+            .or("0"),
+        quantity("leak_aspect", D::Dimensionless, "10", "Width of the slit over its length along the flow")
+            .positive()
+            .at_most(1e6)
+            .or("10"),
     ],
     choices: &[],
 };

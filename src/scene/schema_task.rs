@@ -2,6 +2,7 @@
 //!
 //! Thread: cold.
 
+use super::read_air::AIR_PA;
 use super::read_operator::PLACES_MAX;
 use super::read_task::PUNCTURES_MAX;
 use super::schema::{place, quantity, rotation, vector};
@@ -253,6 +254,24 @@ const NEEDLE_DEPTH_ABOVE: Key =
 const PUNCTURES: Key =
     Key::new("punctures", Kind::Integer(1, PUNCTURES_MAX), "2", "The needle has broken at least so many surfaces")
         .chosen();
+const SUCTION_ABOVE: Key = quantity(
+    "suction_above",
+    D::Pressure,
+    "\"20 kPa\"",
+    "In a cavity the pressure is below that of the surroundings by more than this",
+)
+.positive()
+.at_most(AIR_PA.1)
+.chosen();
+const SUCTION_BELOW: Key = quantity(
+    "suction_below",
+    D::Pressure,
+    "\"1 kPa\"",
+    "In no cavity is the pressure below that of the surroundings by as much as this",
+)
+.positive()
+.at_most(AIR_PA.1)
+.chosen();
 const BODY_AT: Key = Key::table("body_at", &BODY_PLACE, "A body is at a place").chosen();
 
 static UNTIL: Keys = Keys {
@@ -290,6 +309,8 @@ static UNTIL: Keys = Keys {
         NEEDLE_WITHIN,
         NEEDLE_DEPTH_ABOVE,
         PUNCTURES,
+        SUCTION_ABOVE,
+        SUCTION_BELOW,
         Key::table("target_at", &TARGET_PLACE, "The target of the needle is at a place, as it moves with the breath")
             .chosen(),
     ],
@@ -307,6 +328,8 @@ static UNTIL: Keys = Keys {
         Choice::needing(&["needle_depth_above"]),
         Choice::needing(&["punctures"]),
         Choice::needing(&["target_at"]),
+        Choice::needing(&["suction_above"]),
+        Choice::needing(&["suction_below"]),
     ],
 };
 
@@ -460,6 +483,8 @@ static GOAL: Keys = Keys {
         .chosen(),
         Key::new("avoids_forbidden", Kind::Only(true), "true", "The needle has never been where it must not be")
             .chosen(),
+        SUCTION_ABOVE,
+        SUCTION_BELOW,
         Key::new(
             "when",
             Kind::Word(&["once", "end", "always"]),
@@ -467,7 +492,7 @@ static GOAL: Keys = Keys {
             "At some time, when the run ends, or at every time",
         )
         .optional(
-            "`end` for `body_upright`, `always` for `tool_upright`, `penetration_below`, `punctures_below` and \
+            "`end` for `body_upright` and `suction_below`, `always` for `tool_upright`, `penetration_below`, `punctures_below` and \
              `avoids_forbidden`, else `once`",
         ),
         time(
@@ -497,5 +522,7 @@ static GOAL: Keys = Keys {
         Choice::needing(&["punctures"]),
         Choice::needing(&["punctures_below"]),
         Choice::needing(&["avoids_forbidden"]),
+        Choice::needing(&["suction_above"]),
+        Choice::needing(&["suction_below"]),
     ],
 };

@@ -9,7 +9,7 @@ use crate::files::{LoadError, Loaded, Report, SIZE_MAX, device_file, quote, sugg
 use crate::shared::ordinary_file;
 use std::path::Path;
 
-const SCENES: [(&str, &str); 16] = [
+const SCENES: [(&str, &str); 17] = [
     ("virtual_wall", include_str!("../../scenes/virtual_wall.toml")),
     ("box_on_table", include_str!("../../scenes/box_on_table.toml")),
     ("peg_primitive", include_str!("../../scenes/peg_primitive.toml")),
@@ -25,6 +25,7 @@ const SCENES: [(&str, &str); 16] = [
     ("soft_cube", include_str!("../../scenes/soft_cube.toml")),
     ("soft_finger", include_str!("../../scenes/soft_finger.toml")),
     ("soft_grip", include_str!("../../scenes/soft_grip.toml")),
+    ("suction_cup", include_str!("../../scenes/suction_cup.toml")),
     ("tissue_palpation", include_str!("../../scenes/tissue_palpation.toml")),
 ];
 

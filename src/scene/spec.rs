@@ -15,7 +15,7 @@ use crate::geometry::parts::{Facets, ThreadSpec};
 use crate::geometry::snap::{Detail, SnapKind};
 use crate::haptic::Ratchet;
 use crate::math::{Mapping, Pose, Random, Vec3};
-use crate::sim::{Breathing, Forbidden, JointKind, Layer, Material, Target};
+use crate::sim::{AirModel, Breathing, Forbidden, JointKind, Layer, Material, Target};
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 use std::ops::Range;
@@ -399,6 +399,8 @@ pub struct SceneSpec {
     pub gravity: Vec3,
     /// Gap up to which contacts are kept ready, m; from rate and speed when none.
     pub margin_m: Option<f64>,
+    /// The air, where soft bodies can enclose it.
+    pub air: Option<AirModel>,
     /// Simulation steps a second.
     pub simulation_hz: f64,
     /// Look for contacts on a thread of its own.

@@ -51,6 +51,21 @@ pub enum SoftForm {
         /// Radius of the section, m.
         section_m: f64,
     },
+    /// A suction cup about z, its lip in the plane z = 0.
+    Cup {
+        /// Radius of the lip, m.
+        radius_m: f64,
+        /// From the lip to the top of the stem, m.
+        height_m: f64,
+        /// Depth of the hollow, m.
+        depth_m: f64,
+        /// Thickness of the wall in the middle, m.
+        wall_m: f64,
+        /// Thickness at the lip, m.
+        lip_m: f64,
+        /// Radius of the stem, m.
+        stem_m: f64,
+    },
     /// Tetrahedra from a file.
     Mesh {
         /// MSH, VTK or VTU, beside the scene file.

@@ -133,6 +133,16 @@ pub enum Condition {
     },
     /// The needle has never been where it must not be.
     AvoidsForbidden,
+    /// A cavity has a pressure below that of the surroundings.
+    SuctionAbove {
+        /// By more than this, Pa.
+        pressure_pa: f64,
+    },
+    /// No cavity has a pressure far below that of the surroundings.
+    SuctionBelow {
+        /// Less than this below, Pa.
+        pressure_pa: f64,
+    },
 }
 
 impl Condition {
@@ -140,13 +150,19 @@ impl Condition {
     #[must_use]
     pub fn usual(&self) -> When {
         match self {
-            Self::BodyUpright { .. } => When::End,
+            Self::BodyUpright { .. } | Self::SuctionBelow { .. } => When::End,
             Self::ToolUpright { .. }
             | Self::PenetrationBelow { .. }
             | Self::PuncturesBelow { .. }
             | Self::AvoidsForbidden => When::Always,
             _ => When::Once,
         }
+    }
+
+    /// True when it asks about enclosed air.
+    #[must_use]
+    pub fn is_of_air(&self) -> bool {
+        matches!(self, Self::SuctionAbove { .. } | Self::SuctionBelow { .. })
     }
 
     /// True when it asks about a needle.
@@ -428,6 +444,12 @@ impl TaskWatcher {
             Condition::Punctures { count } => needle.is_some_and(|needle| needle.punctures >= count),
             Condition::PuncturesBelow { count } => needle.is_none_or(|needle| needle.punctures < count),
             Condition::AvoidsForbidden => needle.is_none_or(|needle| needle.forbidden == 0),
+            Condition::SuctionAbove { pressure_pa } => {
+                seen.view.suction.is_some_and(|suction| suction.suction_pa > pressure_pa)
+            }
+            Condition::SuctionBelow { pressure_pa } => {
+                seen.view.suction.is_some_and(|suction| suction.suction_pa < pressure_pa)
+            }
             // Needs what was seen before: `observe` decides it.
             Condition::ToolScrewed { .. } => false,
             Condition::BodyTilted { body, angle_rad } => self.tilt(body, seen).is_some_and(|tilt| tilt > angle_rad),

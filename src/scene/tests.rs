@@ -151,7 +151,7 @@ fn several_mistakes_are_reported_at_once_each_at_its_place_with_help() {
         "{} `kind` cannot be `halfspace` | did you mean `half-space`? `kind` is one of \"box\", \"sphere\", \
          \"cylinder\", \"capsule\", \"half-space\", \"bore\", \"bolt\", \"nut\", \"peg\", \"bore-block\", \"mesh\", \
          \"snap-plug\", \"snap-socket\", \"tissue-block\", \"tissue-organ\", \"tissue-mesh\", \"soft-box\", \
-         \"soft-cylinder\", \"soft-sphere\", \"soft-shell\", \"soft-tube\", \"soft-torus\", \"tet-mesh\", \"stuffed\"",
+         \"soft-cylinder\", \"soft-sphere\", \"soft-shell\", \"soft-tube\", \"soft-torus\", \"suction-cup\", \"tet-mesh\", \"stuffed\"",
         at("\"half-space\"")
     ));
     expected.push(format!(

@@ -38,7 +38,7 @@ pub use skin::{MAX_PATH, SKIN_HZ, Skin, SkinFrame, SkinModel, SkinReader, SkinWr
 pub use step::StepInput;
 pub use time::{Clock, ManualClock, MonoNs, NS_PER_S, Stamp, Tick};
 pub use tool::{MAX_HANDS, MAX_PUSHED, Push, TipReport, ToolSample};
-pub use view::{MAX_VIEW_BODIES, NeedleView, SceneView};
+pub use view::{MAX_VIEW_BODIES, NeedleView, SceneView, SuctionView};
 
 /// What may cross a thread boundary: plain data that can be copied and never needs freeing.
 pub trait RtPayload: Copy + Send + 'static {}

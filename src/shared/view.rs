@@ -33,6 +33,21 @@ pub struct NeedleView {
     pub target: Option<Vec3>,
 }
 
+/// Air that soft bodies enclose.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SuctionView {
+    /// Number of cavities.
+    pub cavities: u32,
+    /// Least pressure in any of them, Pa.
+    pub pressure_pa: f64,
+    /// Largest pressure below that of the surroundings, Pa; zero where there is none.
+    pub suction_pa: f64,
+    /// Volume of all, m³.
+    pub volume_m3: f64,
+    /// Air in all, `n R T` at the temperature of the walls, J.
+    pub air_j: f64,
+}
+
 /// Poses of the tool and of the first [`MAX_VIEW_BODIES`] bodies at one simulation step, in scene coordinates.
 #[derive(Clone, Copy, Debug)]
 pub struct SceneView {
@@ -48,6 +63,8 @@ pub struct SceneView {
     pub body_count: usize,
     /// The needle, where the tool is one.
     pub needle: Option<NeedleView>,
+    /// Enclosed air, in a scene that has air.
+    pub suction: Option<SuctionView>,
 }
 
 impl SceneView {
@@ -61,6 +78,7 @@ impl SceneView {
             bodies: [Pose::identity(); MAX_VIEW_BODIES],
             body_count: 0,
             needle: None,
+            suction: None,
         }
     }
 

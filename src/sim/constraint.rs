@@ -9,7 +9,7 @@ use super::body::rigid::Mover;
 use super::body::{Anchor, Body};
 use super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::source::contact::Contact;
-use crate::math::{Pose, Twist, Vec3, Vec6, join};
+use crate::math::{Pose, Rot, Twist, Vec3, Vec6, join, log_so3};
 use crate::mechanism::{BlockId, Law, Meaning};
 
 /// What a constraint acts on, on one side.
@@ -25,6 +25,34 @@ pub(super) enum End {
     Led { mover: MoverId, point_body: Vec3, start: Vec3, end: Vec3 },
     /// An anchor of a soft body.
     Soft { body: BodyId, anchor: Anchor },
+    /// A wall of a cavity on a rigid body.
+    Wall { mover: MoverId, wall: Wall, rows: [Vec6; 3] },
+    /// A wall of a cavity on a tool, or on a rigid body whose motion is given, and its pose at the end of the step.
+    LedWall { mover: MoverId, wall: Wall, end: Pose },
+}
+
+/// Change of a volume by the motion of a rigid wall, over an area.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wall {
+    /// By displacement, in the world.
+    pub area: Vec3,
+    /// By rotation about the origin of the body, in the world, m.
+    pub moment: Vec3,
+    /// Pose of the body at which the volume was measured.
+    pub at: Pose,
+}
+
+impl Wall {
+    /// Change of the volume over the area from the pose at which it was measured, m.
+    fn moved(&self, pose: &Pose) -> f64 {
+        let turned = log_so3(&(pose.rotation * self.at.rotation.inverse()));
+        self.area.dot(&(pose.translation.vector - self.at.translation.vector)) + self.moment.dot(&turned)
+    }
+
+    /// Row on the twist of a body with this rotation.
+    pub(super) fn row(&self, rotation: &Rot) -> Vec6 {
+        join(&self.area, &rotation.inverse_transform_vector(&self.moment))
+    }
 }
 
 /// A constraint between two ends of any kind.
@@ -35,6 +63,8 @@ pub(super) struct Span {
     pub directions: [Vec3; 3],
     /// Rows are rotations about their directions, violated by these angles at the start of the step, rad.
     pub turns: Option<[f64; 3]>,
+    /// Added to the violation of the first row, m: of a cavity, its volume but for the places of its ends.
+    pub offset: f64,
     /// From the anchor of a free soft body to the point that the force acts at, m.
     pub arms: [Vec3; 2],
     /// Point of the world that the force acts at on a rigid body; none: at its own point of the constraint.
@@ -68,8 +98,9 @@ impl End {
     fn yielding(&self, movers: &PerMover<Mover>) -> Option<BodyId> {
         match self {
             Self::Rigid { mover, .. } => mover.body().filter(|_| movers[*mover].yields()),
+            Self::Wall { mover, .. } => mover.body().filter(|_| movers[*mover].yields()),
             Self::Soft { body, .. } => Some(*body),
-            Self::Still { .. } | Self::Tool { .. } | Self::Led { .. } => None,
+            Self::Still { .. } | Self::Tool { .. } | Self::Led { .. } | Self::LedWall { .. } => None,
         }
     }
 }
@@ -92,7 +123,7 @@ fn point_at(pose: &Pose, point: &Vec3) -> Vec3 {
 impl Span {
     /// A constraint between ends along three directions.
     pub(super) fn new(ends: [End; 2], directions: [Vec3; 3]) -> Self {
-        Self { ends, directions, turns: None, arms: [Vec3::zeros(); 2], meet: None }
+        Self { ends, directions, turns: None, offset: 0.0, arms: [Vec3::zeros(); 2], meet: None }
     }
 
     /// Lets a contact act at one point on both bodies, so that its forces leave their angular momentum: where the first body is touched at the
@@ -143,7 +174,11 @@ impl Span {
                     *start = point_at(&mover.pose, point_body);
                     *end = point_at(&mover.coming(), point_body);
                 }
-                End::Still { .. } | End::Tool { .. } | End::Soft { .. } => {}
+                End::Wall { mover, wall, rows } => {
+                    rows[0] = wall.row(&movers[*mover].bent.pose.rotation) * sign(side);
+                }
+                End::LedWall { mover, end, .. } if !mover.is_tool() => *end = movers[*mover].coming(),
+                End::Still { .. } | End::Tool { .. } | End::Soft { .. } | End::LedWall { .. } => {}
             }
         }
     }
@@ -165,8 +200,20 @@ impl Span {
                 point_at(&movers[*mover].pose, point_body)
             }
             End::Soft { body, anchor } => soft(*body, anchor, row),
+            End::Wall { mover, wall, .. } => Vec3::new(wall.moved(&movers[*mover].pose), 0.0, 0.0),
+            End::LedWall { .. } if when == When::Start => Vec3::zeros(),
+            End::LedWall { mover, wall, .. } if when == When::Now && !mover.is_tool() => {
+                Vec3::new(wall.moved(&movers[*mover].pose), 0.0, 0.0)
+            }
+            End::LedWall { wall, end, .. } => Vec3::new(wall.moved(end), 0.0, 0.0),
         };
-        self.directions[row].dot(&(place(&self.ends[0]) - place(&self.ends[1])))
+        let own = if row == 0 { self.offset } else { 0.0 };
+        self.directions[row].dot(&(place(&self.ends[0]) - place(&self.ends[1]))) + own
+    }
+
+    /// Place along the first row at the start of the step, with the walls where the volume was measured.
+    pub(super) fn at_start(&self, bodies: &[Body]) -> f64 {
+        self.soft_along(0, &|body, anchor: &Anchor, row| bodies[body].start_place(anchor, row))
     }
 
     /// Share of the soft ends in the place of row `row`; `soft` picks the place of an anchor.
@@ -201,6 +248,7 @@ impl Span {
     fn led_along(&self, row: usize) -> Option<f64> {
         let share = |(side, end): (usize, &End)| match end {
             End::Led { end, .. } => Some(sign(side) * self.directions[row].dot(end)),
+            End::LedWall { mover, wall, end } if !mover.is_tool() => Some(sign(side) * wall.moved(end)),
             _ => None,
         };
         self.ends.iter().enumerate().filter_map(share).reduce(|a, b| a + b)
@@ -247,7 +295,7 @@ impl Constraint {
         match &self.kind {
             Kind::Contact(contact) => Some((contact.movers[side], &contact.rows[side])),
             Kind::Span(span) => match &span.ends[side] {
-                End::Rigid { mover, rows, .. } => Some((*mover, rows)),
+                End::Rigid { mover, rows, .. } | End::Wall { mover, rows, .. } => Some((*mover, rows)),
                 _ => None,
             },
         }
@@ -326,7 +374,7 @@ impl Constraint {
         };
         let place = |end: &End| match end {
             End::Still { body, point } => Some(((*body)?, *point)),
-            End::Tool { .. } | End::Led { .. } => None,
+            End::Tool { .. } | End::Led { .. } | End::Wall { .. } | End::LedWall { .. } => None,
             End::Rigid { mover, point_body, .. } => Some((mover.body()?, point_at(&movers[*mover].pose, point_body))),
             End::Soft { body, anchor } => Some((*body, bodies[*body].place(anchor, 0))),
         };

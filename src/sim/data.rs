@@ -11,6 +11,7 @@ use super::body::rigid::Mover;
 use super::body::tissue::Tissue;
 use super::body::{Anchor, Body};
 use super::ids::{BodyId, HandId, MoverId, PerMover};
+use super::source::cavity::{AirLedger, Cavities, CavityState};
 use super::source::contact::Contact;
 use super::source::joint::Joint;
 use super::source::needle::NeedleSource;
@@ -122,6 +123,7 @@ pub struct SimData {
     // 4 gather
     pub(super) joints: Vec<Joint>,
     pub(super) soft_contacts: SoftContacts,
+    pub(super) cavities: Cavities,
     pub(super) needle: Option<NeedleSource>,
     // 5 assemble, 6 solve
     pub(super) assembly: Assembly,
@@ -167,6 +169,7 @@ impl SimData {
             bodies.push(make_body(model, body, model.carrier_of(BodyId(index)))?);
         }
         let soft_contacts = SoftContacts::new(&bodies);
+        let cavities = Cavities::new(model.air, &bodies);
         let needle = match (&model.needle, model.tools.first()) {
             (Some(needle), Some(tool)) => {
                 let beam =
@@ -198,6 +201,7 @@ impl SimData {
             tool_contacts: Vec::new(),
             joints: model.joints.iter().map(joint).collect(),
             soft_contacts,
+            cavities,
             needle,
             assembly: Assembly::default(),
             impulses: Vec::new(),
@@ -307,6 +311,18 @@ impl SimData {
         self.bodies.iter().map(Body::energy_j).sum()
     }
 
+    /// The cavities after the last step.
+    #[must_use]
+    pub fn cavities(&self) -> &[CavityState] {
+        self.cavities.shown()
+    }
+
+    /// Account of the air in cavities.
+    #[must_use]
+    pub fn air(&self) -> &AirLedger {
+        self.cavities.ledger()
+    }
+
     /// Calls `each` with points along the channels that the needle is in, from the entry to the end, in the world.
     pub fn channel(&self, each: &mut dyn FnMut(Vec3)) {
         if let Some(needle) = &self.needle {
@@ -338,6 +354,7 @@ impl SimData {
             let pose = self.pose(BodyId(index));
             self.view.show(pose);
         }
+        self.view.suction = self.cavities.view();
         self.path.clear();
         if let Some(needle) = &self.needle {
             self.view.needle = Some(*needle.figures());

@@ -28,8 +28,9 @@ pub use body::{Body, Point};
 pub use data::{ContactForce, SimData, SimError, StepReport, empty_snapshot};
 pub use ids::{BodyId, HandId};
 pub use materials::{MAX_MATERIALS, MaterialOrder};
-pub use model::{BodyModel, JointKind, JointModel, Material, Motion, SOFT_CONTACTS, SimModel, ToolBody};
+pub use model::{AirModel, BodyModel, JointKind, JointModel, Material, Motion, SOFT_CONTACTS, SimModel, ToolBody};
 pub use skins::{Painter, skin_models};
+pub use source::cavity::{AirLedger, CavityState};
 pub use source::needle::{
     Breathing, Forbidden, Layer, NeedleError, NeedleModel, Target, TissueError, TissueModel, TissueSpec,
 };

@@ -88,6 +88,23 @@ pub struct BodyModel {
     pub start: Pose,
 }
 
+/// The air around a scene, and how cavities in it leak.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AirModel {
+    /// Ambient pressure, Pa.
+    pub pressure_pa: f64,
+    /// Pressure above the ambient one at which air leaves a cavity, Pa.
+    pub excess_pa: f64,
+    /// Gap up to which a contact seals, m.
+    pub seal_m: f64,
+    /// Time in which the air takes the temperature of the walls, s; zero: at once.
+    pub relaxation_s: f64,
+    /// Flow into every cavity, `n R T` a second, W; negative: a pump.
+    pub leak_w: f64,
+    /// Flow through a slit over the difference of the squares of the pressures, m³/(Pa·s): `L_y u³/(24 η L_x)`.
+    pub leak_per_pa_s: f64,
+}
+
 /// A tool: what an operator's proxy looks like to the scene.
 #[derive(Clone, Debug)]
 pub struct ToolBody {
@@ -120,6 +137,8 @@ pub struct SimModel {
     pub carried: Vec<Carried>,
     /// Joints between bodies.
     pub joints: Vec<JointModel>,
+    /// The air, where cavities are looked for.
+    pub air: Option<AirModel>,
     /// Materials, as they are at the start.
     pub materials: Vec<Material>,
     /// Acceleration of gravity, m/s².
@@ -163,6 +182,7 @@ impl SimModel {
             needle: None,
             carried: Vec::new(),
             joints: Vec::new(),
+            air: None,
             materials: Vec::new(),
             gravity: Vec3::zeros(),
             rate_hz,

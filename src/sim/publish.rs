@@ -18,6 +18,7 @@
 //! without the forces of the rows that travel. A linear body with time travels as what it is at rest and its slow vibrations; the haptic
 //! thread follows these itself, each hand those that its own tool excites.
 
+use super::body::Anchor;
 use super::body::rigid::Mover;
 use super::condense::{Near, Whole, condense};
 use super::constraint::{Constraint, End, Span, sign};
@@ -25,7 +26,7 @@ use super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::source::contact::Contact;
 use super::{SimData, SimModel};
 use crate::collision::Side;
-use crate::math::{Mat6, Pose, Vec3, Vec6, join};
+use crate::math::{Mat6, Pose, Vec3, Vec6, join, split};
 use crate::mechanism::{
     Anew, Block, BlockId, Law, MAX_SCENE_BODIES, MAX_VIBRATIONS, Meaning, MechanismSnapshot, NO_BODY, Row, RowKind,
     SceneBody, TipMark, Vibration,
@@ -118,7 +119,11 @@ fn whole(data: &SimData, hand: HandId, chosen: &[(Felt<'_>, u32)], places: &PerM
                     let count = whole.lambda.len();
                     let line = &whole.compliance[at * count..][..count];
                     let given = line.iter().zip(&whole.lambda).map(|(w, force)| w * force).sum();
-                    span_row(data, hand, (constraint, span), k, given, places)
+                    if constraint.law.is_curved() {
+                        wall_row(data, hand, (constraint, span), given, places)
+                    } else {
+                        span_row(data, hand, (constraint, span), k, given, places)
+                    }
                 }
             });
         }
@@ -315,6 +320,8 @@ fn span_row(
                 let point = body.place(anchor, k);
                 (soft_row(data, moved, &point, &direction), point)
             }
+            // Rows of cavities are made by `wall_row`.
+            End::Wall { .. } | End::LedWall { .. } => continue,
         };
         if own[side] {
             // A row between two points of the tool does not move with it.
@@ -336,6 +343,56 @@ fn span_row(
     let point_tool = tool.rotation.inverse_transform_vector(&(point - tool.translation.vector));
     let direction = direction * sign;
     Row { kind: RowKind::Point, direction, point_tool, offset: direction.dot(&point) - open, ..row }
+}
+
+/// The row of a cavity. `given` is what the forces that travel move it by.
+fn wall_row(
+    data: &SimData,
+    hand: HandId,
+    (constraint, span): (&Constraint, &Span),
+    given: f64,
+    places: &PerMover<u8>,
+) -> Row {
+    let (mut row, mut on_tool) = (Row::EMPTY, None);
+    for (side, end) in span.ends.iter().enumerate() {
+        let Some(moved) = moved_with(data, end) else { continue };
+        let jacobian = match end {
+            End::Soft { body, anchor: Anchor::Area(parts) } => {
+                row.lead_s = row.lead_s.max(data.bodies[*body].lead_s());
+                area_row(data, moved, *body, parts)
+            }
+            End::Wall { rows, .. } => rows[0] * sign(side),
+            End::LedWall { mover, wall, .. } => wall.row(&data.movers[*mover].pose.rotation),
+            _ => continue,
+        };
+        let jacobian = jacobian * sign(side);
+        if moved == MoverId::Tool(hand) {
+            on_tool = Some(on_tool.unwrap_or_else(Vec6::zeros) + jacobian);
+        } else if places[moved] != NO_BODY {
+            row.bodies[side] = places[moved];
+            row.jacobians[side] = jacobian;
+        }
+    }
+    let open = span.violation(0, &data.movers, &data.bodies) - given;
+    debug_assert!(!constraint.law.slides(0));
+    let Some(on_tool) = on_tool else { return Row { kind: RowKind::Scene, offset: -open, ..row } };
+    let (direction, point_tool) = split(&on_tool);
+    let offset = direction.dot(&data.seen[hand.0].pose_world_tool.translation.vector) - open;
+    Row { kind: RowKind::Wall, direction, point_tool, offset, ..row }
+}
+
+/// Row of a volume on the twist of the tool that carries a soft body; zero on another carrier.
+fn area_row(data: &SimData, moved: MoverId, body: BodyId, parts: &[(u32, Vec3)]) -> Vec6 {
+    let (MoverId::Tool(hand), Some(fem)) = (moved, data.bodies[body].fem()) else { return Vec6::zeros() };
+    let (tool, Some(frame)) = (&data.seen[hand.0].pose_world_tool, data.bodies[body].frame()) else {
+        return Vec6::zeros();
+    };
+    let row = |(node, weight): &(u32, Vec3)| {
+        let local = fem.rest()[*node as usize] + data.bodies[body].node_shifts(*node)[1];
+        let place = frame.pose.rotation * local + frame.pose.translation.vector;
+        row_at(tool, &tool.inverse_transform_point(&place.into()).coords, weight)
+    };
+    parts.iter().map(row).sum()
 }
 
 /// A node of a held linear body at the hand's tool travels with its place without the forces that travel: the tick queries the tool there.
@@ -385,7 +442,9 @@ fn moved_with(data: &SimData, end: &End) -> Option<MoverId> {
     match end {
         End::Still { .. } => None,
         End::Tool { hand, .. } => Some(MoverId::Tool(*hand)),
-        End::Rigid { mover, .. } | End::Led { mover, .. } => Some(*mover),
+        End::Rigid { mover, .. } | End::Led { mover, .. } | End::Wall { mover, .. } | End::LedWall { mover, .. } => {
+            Some(*mover)
+        }
         End::Soft { body, .. } => {
             let carried = data.bodies[*body].hand().map(MoverId::Tool);
             carried.or(Some(MoverId::Body(*body)))

@@ -73,7 +73,9 @@ pub fn step(
         look(model, data);
     }
     let needle = gather_needle(data);
+    data.cavities.find(&data.bodies, &data.movers, step_s);
     let outcome = find_forces(model, data, &needle, step_s);
+    data.cavities.take(&data.assembly, step_s);
     let finished = advance_bodies(data, step_s);
     settle(model, data, step_s);
     record_forces(data, step_s);
@@ -341,6 +343,7 @@ fn gather(model: &SimModel, data: &mut SimData, needle: &[Constraint]) {
         };
         data.soft_contacts.gather(&around, &mut all);
     }
+    data.cavities.gather(&data.bodies, &data.movers, &data.seen, &mut all);
     all.extend_from_slice(needle);
     all.iter_mut().for_each(|constraint| constraint.place(&data.movers));
     data.assembly.constraints = all;

@@ -72,6 +72,7 @@ fn model() -> SimModel {
         needle: None,
         carried: Vec::new(),
         joints: Vec::new(),
+        air: None,
         materials: vec![Material { name: "steel".into(), friction: FRICTION, restitution: 0.0 }],
         gravity: Vec3::zeros(),
         rate_hz: 1000.0,

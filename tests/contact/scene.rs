@@ -140,6 +140,7 @@ impl Scene {
             needle: None,
             carried: Vec::new(),
             joints: Vec::new(),
+            air: None,
             materials,
             gravity,
             rate_hz,

@@ -5,7 +5,7 @@
 use super::script::Until;
 use crate::device::HandForce;
 use crate::math::{Mapping, Pose, Vec3};
-use crate::shared::{NeedleView, SceneView};
+use crate::shared::{NeedleView, SceneView, SuctionView};
 
 /// Time constant of the felt force, s: shorter changes are felt as vibration, not as force.
 const FEEL_S: f64 = 0.02;
@@ -34,6 +34,10 @@ impl Perceived<'_> {
 
     pub(super) fn body(&self, index: usize) -> Option<Pose> {
         self.view.filter(|view| view.is_lit())?.body(index).copied()
+    }
+
+    fn suction(&self) -> Option<&SuctionView> {
+        self.view.filter(|view| view.is_lit())?.suction.as_ref()
     }
 
     fn needle(&self) -> Option<&NeedleView> {
@@ -169,6 +173,12 @@ impl Senses {
                 let before = *self.punctures_before.get_or_insert(needle.punctures);
                 needle.punctures.saturating_sub(before) >= count
             }),
+            Until::SuctionAbove { pressure } => {
+                perceived.suction().is_some_and(|suction| suction.suction_pa > pressure)
+            }
+            Until::SuctionBelow { pressure } => {
+                perceived.suction().is_some_and(|suction| suction.suction_pa < pressure)
+            }
             Until::TargetAt { position, tolerance } => perceived
                 .needle()
                 .and_then(|needle| needle.target)

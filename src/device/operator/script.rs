@@ -244,6 +244,16 @@ pub enum Until {
         /// So many at least.
         count: u32,
     },
+    /// A cavity has a pressure below that of the surroundings, as it is seen and felt.
+    SuctionAbove {
+        /// By more than this, Pa.
+        pressure: f64,
+    },
+    /// No cavity has.
+    SuctionBelow {
+        /// Less than this, Pa.
+        pressure: f64,
+    },
     /// The target of the needle is at a place, as it moves with the breath.
     TargetAt {
         /// The place in the scene.
@@ -254,6 +264,12 @@ pub enum Until {
 }
 
 impl Until {
+    /// True when it asks about enclosed air.
+    #[must_use]
+    pub fn is_of_air(&self) -> bool {
+        matches!(self, Self::SuctionAbove { .. } | Self::SuctionBelow { .. })
+    }
+
     /// True when it asks about a needle.
     #[must_use]
     pub fn is_of_needle(&self) -> bool {

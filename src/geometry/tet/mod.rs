@@ -6,7 +6,8 @@
 //!  bytes ──► read_msh, read_vtk, read_vtu (unit stated) ──► TetMesh ──► check ──► surface, mass, Locator ──► fem
 //!                                                            ▲  │
 //!      BlockSpec (beam, block), LayeredBlock, Organ, stuff ─┘  ├─► with_midsides: ten nodes for each tetrahedron
-//!      CylinderSpec, TubeSpec, TorusSpec, BallSpec, ShellSpec   └─► with_sides, Region: groups by place
+//!      CylinderSpec, TubeSpec, TorusSpec, BallSpec, ShellSpec, │
+//!      CupSpec                                                 └─► with_sides, Region: groups by place
 //! ```
 //!
 //! A mesh in memory is always in metres. No file says its unit, so the reader must be told.
@@ -16,6 +17,7 @@ mod block;
 mod budget;
 mod bytes;
 mod check;
+mod cup;
 mod faces;
 mod grid;
 mod locate;
@@ -36,6 +38,7 @@ mod vtu_read;
 pub use ball::{BallSpec, ShellSpec};
 pub use block::{BlockSpec, Split};
 pub use check::{TetFault, TetReport};
+pub use cup::CupSpec;
 pub use faces::Skin;
 pub use locate::{Locator, Place};
 pub use msh::{MshForm, write_msh};

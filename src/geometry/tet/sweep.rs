@@ -47,9 +47,9 @@ pub struct TorusSpec {
 }
 
 /// Nodes and triangles in a plane, counter-clockwise.
-struct Section {
-    points: Vec<[f64; 2]>,
-    triangles: Vec<[u32; 3]>,
+pub(super) struct Section {
+    pub(super) points: Vec<[f64; 2]>,
+    pub(super) triangles: Vec<[u32; 3]>,
 }
 
 /// Cells along a length, at least `least`.
@@ -64,7 +64,7 @@ fn disc_nodes(rings: u32) -> f64 {
 }
 
 /// A disc of `radius` with `rings` rings of nodes around its centre.
-fn disc(radius: f64, rings: u32) -> Section {
+pub(super) fn disc(radius: f64, rings: u32) -> Section {
     let mut points = vec![[0.0, 0.0]];
     let mut triangles = Vec::new();
     // First node of each ring.

@@ -38,7 +38,7 @@ impl Rule for Bilateral {
         Some(Residuals { complementarity: largest, ..Residuals::default() })
     }
 
-    fn state(&self, _force: &[f64; 3], _tau: &[f64; 3]) -> [RowState; 3] {
+    fn state(&self, _force: &[f64; 3], _tau: &[f64; 3], _rho: f64) -> [RowState; 3] {
         [RowState::Held; 3]
     }
 

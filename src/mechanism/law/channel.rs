@@ -54,7 +54,7 @@ impl Rule for Channel {
         into_channel(force, (self.least_n, self.most_n), self.friction)
     }
 
-    fn state(&self, force: &[f64; 3], tau: &[f64; 3]) -> [RowState; 3] {
+    fn state(&self, force: &[f64; 3], tau: &[f64; 3], _rho: f64) -> [RowState; 3] {
         let across = force[1].hypot(force[2]);
         let (low, high) = (self.least_n - self.friction * across, self.most_n + self.friction * across);
         if tau[0] > low && tau[0] < high {

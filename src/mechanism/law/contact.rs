@@ -59,7 +59,7 @@ impl Rule for Contact {
         })
     }
 
-    fn state(&self, _force: &[f64; 3], tau: &[f64; 3]) -> [RowState; 3] {
+    fn state(&self, _force: &[f64; 3], tau: &[f64; 3], _rho: f64) -> [RowState; 3] {
         surface_state(tau, self.friction, f64::INFINITY)
     }
 

@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | sweeps (`solver.rs`) | `solve`, `project` | all |
 //! | Newton after needle laws (`active.rs`) | `state` | all |
+//! | tangents of curved laws (`newton/tangents.rs`) | [`Law::tangent`] | conic and curved laws |
 //! | Newton (`newton.rs`) | `map`, `state` | conic laws; others are rejected |
 //! | interior-point path (`interior.rs`) | `conic` | conic laws; others are rejected |
 //! | baseline (`pgs.rs`) | `meaning`, `project` | all |
@@ -17,16 +18,19 @@
 mod bilateral;
 mod channel;
 mod contact;
+mod gas;
 mod puncture;
 
 use super::solver::{Own, Residuals};
 use bilateral::Bilateral;
 use channel::Channel;
 use contact::Contact;
+use gas::Gas;
 use nalgebra::Vector3;
 use puncture::Puncture;
 
 pub use contact::{Mode, solve_contact};
+pub use gas::ADIABATIC_INDEX;
 
 /// Quantity that the violation of a row measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +57,24 @@ pub enum RowState {
     },
     /// One of the two tangent rows of a surface that slips.
     Slipping(Slip),
+    /// The force follows a curve that falls as the violation grows.
+    Curved {
+        /// Point of the curve with `λ − ρ δ = τ`, N.
+        force: f64,
+        /// Derivative of this force by `τ`, 0 to 1.
+        slope: f64,
+    },
+}
+
+/// A curved law near one of its points: `δ = violation + compliance · (force − λ)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tangent {
+    /// Force of the point, N.
+    pub force: f64,
+    /// Violation of the point, m.
+    pub violation: f64,
+    /// `−dδ/dλ` there, m/N; infinite where the force does not depend on the violation.
+    pub compliance: f64,
 }
 
 /// Friction at its bound, `λ_t = bound · d` with `d = τ_t/‖τ_t‖`.
@@ -113,16 +135,16 @@ pub trait Rule: std::fmt::Debug + Sync {
         None
     }
 
-    /// State of each row at `force`, with `tau = λ − ρ δ`.
-    fn state(&self, force: &[f64; 3], tau: &[f64; 3]) -> [RowState; 3];
+    /// State of each row at `force`, with `tau = λ − ρ δ` for a `rho` in N/m.
+    fn state(&self, force: &[f64; 3], tau: &[f64; 3], rho: f64) -> [RowState; 3];
 
     /// The map whose root is the law, with `ρ = 1`.
     fn map(&self, force: &[f64; 3], violation: &[f64; 3]) -> [f64; 3] {
         let tau = [0, 1, 2].map(|k| force[k] - violation[k]);
-        let states = self.state(force, &tau);
+        let states = self.state(force, &tau, 1.0);
         [0, 1, 2].map(|k| match states[k] {
             RowState::Held => violation[k],
-            RowState::Fixed { force: bound, .. } => force[k] - bound,
+            RowState::Fixed { force: bound, .. } | RowState::Curved { force: bound, .. } => force[k] - bound,
             RowState::Slipping(slip) => force[k] - slip.bound * slip.direction[(k + 1) % 2],
         })
     }
@@ -211,6 +233,22 @@ pub enum Law {
         /// Compliance of the channel itself, m/N.
         compliance: f64,
     },
+    /// The air in a closed cavity; one row. `δ` is the volume over an area, `λ` the pressure above the ambient one times that area:
+    /// `(λ + ambient) δ = bath + kept (depth/δ)^(γ−1)`, with `−ambient ≤ λ ≤ most`.
+    Gas {
+        /// Ambient pressure times the area, N.
+        ambient_n: f64,
+        /// Largest force: at more, air leaves, N.
+        most_n: f64,
+        /// `n R T` of the part of the gas that has the temperature of the walls at the end of the step, J.
+        bath_j: f64,
+        /// `n R T` of the part that keeps its heat over the step, J, at the start of the step.
+        kept_j: f64,
+        /// Volume over area at the start of the step, m; of use with `kept_j` alone.
+        depth_m: f64,
+        /// Compliance of the constraint itself, m/N; zero for walls that are modelled.
+        compliance: f64,
+    },
     /// A law from outside this module: `examples/sample_law.rs` has one in one file.
     Custom {
         /// The law.
@@ -245,6 +283,10 @@ macro_rules! with_rule {
             }
             Law::Channel { least_n, most_n, then_n, friction, slides, .. } => {
                 let $rule = Channel { least_n, most_n, then_n, friction, slides };
+                $value
+            }
+            Law::Gas { ambient_n, most_n, bath_j, kept_j, depth_m, .. } => {
+                let $rule = Gas { ambient_n, most_n, bath_j, kept_j, depth_m };
                 $value
             }
             Law::Custom { rule: $rule, .. } => $value,
@@ -303,8 +345,26 @@ impl Law {
 
     /// State of each row; see [`Rule::state`].
     #[must_use]
-    pub fn state(&self, force: &[f64; 3], tau: &[f64; 3]) -> [RowState; 3] {
-        with_rule!(self, rule => rule.state(force, tau))
+    pub fn state(&self, force: &[f64; 3], tau: &[f64; 3], rho: f64) -> [RowState; 3] {
+        with_rule!(self, rule => rule.state(force, tau, rho))
+    }
+
+    /// Tangent of a curved law of one row at the point that a wall of compliance `give`, m/N, between it and the violation would lead to.
+    /// None for other laws.
+    #[must_use]
+    pub fn tangent(&self, force: f64, violation: f64, give: f64) -> Option<Tangent> {
+        let &Self::Gas { ambient_n, most_n, bath_j, kept_j, depth_m, .. } = self else { return None };
+        let gas = Gas { ambient_n, most_n, bath_j, kept_j, depth_m };
+        let (found, depth, slope) = gas.at(give, violation - give * force);
+        // Where the force is constant, any point will do.
+        let at = if slope > 0.0 { depth } else { violation };
+        Some(Tangent { force: found, violation: at, compliance: 1.0 / slope })
+    }
+
+    /// True when the force follows a curve ([`Self::tangent`]).
+    #[must_use]
+    pub fn is_curved(&self) -> bool {
+        matches!(self, Self::Gas { .. })
     }
 
     /// The map whose root is the law; see [`Rule::map`].
@@ -385,6 +445,7 @@ impl Law {
         | Self::Bilateral { compliance, .. }
         | Self::Puncture { compliance, .. }
         | Self::Channel { compliance, .. }
+        | Self::Gas { compliance, .. }
         | Self::Custom { compliance, .. }) = *self;
         compliance
     }
@@ -396,6 +457,7 @@ impl Law {
         | Self::Bilateral { compliance, .. }
         | Self::Puncture { compliance, .. }
         | Self::Channel { compliance, .. }
+        | Self::Gas { compliance, .. }
         | Self::Custom { compliance, .. }) = &mut self;
         *compliance = new;
         self

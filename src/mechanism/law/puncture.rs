@@ -48,7 +48,7 @@ impl Rule for Puncture {
         into_cone(&Vector3::new(force[0].min(self.most_n), force[1], force[2]), self.friction)
     }
 
-    fn state(&self, _force: &[f64; 3], tau: &[f64; 3]) -> [RowState; 3] {
+    fn state(&self, _force: &[f64; 3], tau: &[f64; 3], _rho: f64) -> [RowState; 3] {
         surface_state(tau, self.friction, self.most_n)
     }
 

@@ -133,7 +133,7 @@ impl Workspace {
                 force[k] = self.lambda[i];
                 tau[k] = self.lambda[i] - *guess * self.delta[i];
             }
-            for (i, state) in block.range().zip(block.law.state(&force, &tau)) {
+            for (i, state) in block.range().zip(block.law.state(&force, &tau, *guess)) {
                 states.push(state);
                 match state {
                     RowState::Fixed { force, slope: [0.0, 0.0, 0.0] } => step[i] = self.lambda[i] - force,
@@ -187,6 +187,12 @@ impl Workspace {
                 self.lambda[i] - force
             }
             RowState::Slipping(slip) => self.slipping_line((block.first, i), slip, guess, line),
+            RowState::Curved { force, slope } => {
+                let row = &self.compliance[i * rows..][..rows];
+                line.extend(row.iter().map(|w| slope * guess * w));
+                line[i] += 1.0 - slope;
+                self.lambda[i] - force
+            }
         }
     }
 

@@ -9,7 +9,7 @@
 
 use super::carrier::{CarriedBy, Carrier};
 use super::surface::SoftSkin;
-use super::{Anchor, FemRows, Point, SoftRow, place_of};
+use super::{Anchor, FemRows, Point, SoftRow, place_of, place_of_area};
 use crate::fem::{CorotationalBody, FemError, FemModel, FemSkin, Regime, RegimeSpec, nearest_rotation};
 use crate::geometry::tet::TetMesh;
 use crate::math::{Mat3, Pose, Rot, Vec3};
@@ -212,11 +212,20 @@ impl Corotational {
     }
 
     pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        if let Anchor::Area(parts) = anchor {
+            return self.area_at(&self.carrier.before, parts, |_| Vec3::zeros());
+        }
         let Some(point) = anchor.point(row) else { return Vec3::zeros() };
         place_of(&self.model.fem, &self.carrier.before, point, self.body.position())
     }
 
     pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        if let Anchor::Area(parts) = anchor {
+            return self.area_at(&self.carrier.pose, parts, |first| {
+                let v = self.body.midpoint();
+                Vec3::new(v[first], v[first + 1], v[first + 2]) * self.step_s
+            });
+        }
         let Some(point) = anchor.point(row) else { return Vec3::zeros() };
         let fem = &self.model.fem;
         let moved = fem.field_over(&point.spread, self.body.midpoint()) * self.step_s;
@@ -224,8 +233,18 @@ impl Corotational {
     }
 
     pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {
+        if let Anchor::Area(parts) = anchor {
+            return self.area_at(&self.carrier.pose, parts, |_| Vec3::zeros());
+        }
         let Some(point) = anchor.point(row) else { return Vec3::zeros() };
         place_of(&self.model.fem, &self.carrier.pose, point, self.body.position())
+    }
+
+    /// Place of an [`Anchor::Area`] with the carrier frame at `pose`; `more` displaces the node whose numbers begin there.
+    fn area_at(&self, pose: &Pose, parts: &[(u32, Vec3)], more: impl Fn(usize) -> Vec3) -> Vec3 {
+        let fem = &self.model.fem;
+        let moved = |node: u32| fem.first_of(node).map_or_else(Vec3::zeros, &more);
+        place_of_area(fem, pose, parts, |node| self.node_shift(node) + moved(node))
     }
 
     pub(super) fn node_shift(&self, node: u32) -> Vec3 {

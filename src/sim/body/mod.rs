@@ -41,6 +41,7 @@ use beam::Beam;
 use carrier::Carrier;
 use corotational::Corotational;
 use elastic::Elastic;
+use std::sync::Arc;
 use tissue::Tissue;
 
 /// A body of the scene, as it is now.
@@ -77,6 +78,9 @@ pub(super) enum Anchor {
     Points(Box<[Point; 3]>),
     /// Arc length on a beam, m.
     Along(f64),
+    /// The motion of nodes, each weighted by a vector in the world: a share in the volume of a cavity. Its one place is a number, the first
+    /// coordinate.
+    Area(Arc<[(u32, Vec3)]>),
 }
 
 impl Anchor {
@@ -85,7 +89,7 @@ impl Anchor {
         match self {
             Self::Point(point) => Some(point),
             Self::Points(points) => points.get(row),
-            Self::Along(_) => None,
+            Self::Along(_) | Self::Area(_) => None,
         }
     }
 
@@ -121,7 +125,10 @@ impl FemRows {
         self.rows.clear();
         for row in rows {
             let direction = pose.rotation.inverse_transform_vector(&row.direction);
-            if let Some(point) = row.anchor.point(row.row) {
+            if let Anchor::Area(parts) = row.anchor {
+                let local = |weight: &Vec3| pose.rotation.inverse_transform_vector(weight) * row.direction.x;
+                self.rows.push_nodes(model, parts.iter().map(|(node, weight)| (*node, local(weight))));
+            } else if let Some(point) = row.anchor.point(row.row) {
                 self.rows.push_spread(model, &point.spread, &direction);
                 if row.arm != Vec3::zeros() {
                     self.rows.set_couple(pose.rotation.inverse_transform_vector(&row.arm).cross(&direction));
@@ -142,6 +149,12 @@ impl FemRows {
 /// Place in the world of a point of a body at `pose` under displacements `x`.
 pub(super) fn place_of(model: &FemModel, pose: &Pose, point: &Point, x: &[f64]) -> Vec3 {
     pose.rotation * (point.rest + model.field_over(&point.spread, x)) + pose.translation.vector
+}
+
+/// Place of an [`Anchor::Area`] on a body at `pose` under the displacements that `shift` gives for a node.
+pub(super) fn place_of_area(model: &FemModel, pose: &Pose, parts: &[(u32, Vec3)], shift: impl Fn(u32) -> Vec3) -> Vec3 {
+    let place = |node: u32| pose.rotation * (model.rest()[node as usize] + shift(node)) + pose.translation.vector;
+    Vec3::new(parts.iter().map(|(node, weight)| weight.dot(&place(*node))).sum(), 0.0, 0.0)
 }
 
 /// Evaluates an expression with the soft body of a variant; the second expression for bodies that are not soft.
