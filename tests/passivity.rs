@@ -42,7 +42,8 @@ fn was_a_storm(figures: &StormFigures) -> bool {
     let share = |count: u64| count as f64 / figures.ticks as f64;
     met.iter().all(|fault| figures.faults.contains(*fault))
         && share(figures.touching) > 0.3
-        && share(figures.forced) > 0.3
+        // Faults that latch end force until they are acknowledged.
+        && share(figures.forced) > 0.25
         && share(figures.bounded) > 0.05
         && figures.absorbed_j > 0.1
 }

@@ -365,19 +365,27 @@ format = "hapticd-scene/1"
 title = "Late"
 [rate]
 simulation = "1000 Hz"
+[material.gel]
+friction = 0.4
+[coupling]
+stiffness = "800 N/m"
+damping = "4 N*s/m"
 [body.block]
+material = "gel"
 shape = { kind = "soft-box", size = ["60 mm", "60 mm", "60 mm"], cell = "10 mm", quadratic = false }
 pose = { xyz = [0, 0, "30 mm"] }
 elastic = { young = "20 kPa", poisson = 0.4, density = "1000 kg/m^3", held = ["bottom"], damping = { stiffness = "5 ms" } }
 [tool]
 shape = { kind = "sphere", diameter = "20 mm" }
 mass = "50 g"
+material = "gel"
 pose = { xyz = [0, 0, "75 mm"] }
 [mapping]
 pose = { xyz = [0, 0, "75 mm"] }
 [[operator.phase]]
 name = "press"
 move_to = { xyz = [0, 0, "60 mm"], speed = "20 mm/s" }
+until = { elapsed = "10 s" }
 "#;
 
 /// Late steps make the block step without time; the computing times that decided it are in the recording.

@@ -69,10 +69,10 @@ impl<D: Device> Station<D> {
 /// A scene, one hand or two, and a clock that only this driver moves. Two hands tick one after the other at the same time, and
 /// neither sees the other but through the simulation.
 pub struct Lockstep<D: Device> {
-    /// The hand.
-    pub first: Station<D>,
+    /// The hand. Boxed, like the other: a station is too large to be moved about on the stack.
+    pub first: Box<Station<D>>,
     /// The other one, in a scene for two.
-    pub second: Option<Station<D>>,
+    pub second: Option<Box<Station<D>>>,
     /// State of the simulation.
     pub sim: SimData,
     sim_model: SimModel,
@@ -112,7 +112,7 @@ impl<D: Device> Lockstep<D> {
         sim.stamp.at = ORIGIN;
         Ok(Self {
             period_ns: (NS_PER_S as f64 / model.rate_hz).round() as u64,
-            first: Station::new(model, device, view),
+            first: Box::new(Station::new(model, device, view)),
             second: None,
             sim,
             sim_model,
@@ -128,7 +128,7 @@ impl<D: Device> Lockstep<D> {
     /// With a second hand, whose tool is the second of the model. It ticks at the rate of the first.
     #[must_use]
     pub fn with_second(mut self, model: HapticModel, device: D, view: Option<LatestWriter<SceneView>>) -> Self {
-        self.second = Some(Station::new(model, device, view));
+        self.second = Some(Box::new(Station::new(model, device, view)));
         self
     }
 
@@ -152,7 +152,7 @@ impl<D: Device> Lockstep<D> {
     }
 
     fn hands(&mut self) -> impl Iterator<Item = &mut Station<D>> {
-        std::iter::once(&mut self.first).chain(&mut self.second)
+        std::iter::once(&mut self.first).chain(&mut self.second).map(|hand| &mut **hand)
     }
 
     /// One tick, with the simulation step before it if one is due.
@@ -185,7 +185,7 @@ impl<D: Device> Lockstep<D> {
             return None;
         }
         self.sim.next_ends_at(&self.sim_model, now);
-        let mut hands: Vec<&mut Station<D>> = std::iter::once(&mut self.first).chain(&mut self.second).collect();
+        let mut hands: Vec<&mut Box<Station<D>>> = std::iter::once(&mut self.first).chain(&mut self.second).collect();
         let tools: Vec<ToolSample> = hands.iter().map(|hand| hand.tool).collect();
         let mut out: Vec<&mut MechanismSnapshot> = hands.iter_mut().map(|hand| &mut *hand.waiting).collect();
         let report = step(&self.sim_model, &mut self.sim, &tools, &mut out);

@@ -258,8 +258,12 @@ fn osc(table: &Table<'_>, default: Osc) -> Osc {
 /// True for a network that is more than any laboratory has: a prefix of fewer than 8 bits, or of fewer than 16 with IPv6.
 fn is_wide(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else { return false };
-    let least = if address.contains(':') { 16 } else { 8 };
-    length.parse::<u32>().is_ok_and(|length| length < least)
+    let (Ok(address), Ok(length)) = (address.parse::<IpAddr>(), length.parse::<u32>()) else { return false };
+    match address {
+        IpAddr::V4(_) => length < 8,
+        // Unique local addresses, fc00::/7, are of no use on the internet.
+        IpAddr::V6(address) => length < 16 && !(address.is_unique_local() && length >= 7),
+    }
 }
 
 /// An address, alone or with the length of a prefix beyond which no bit is set.

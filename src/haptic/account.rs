@@ -19,7 +19,9 @@ pub(super) fn account(
         state.ledger.forgive();
     }
     state.ledger.observe(&sample.pose_device_handle, tick.period_s, tick.skipped, &mut faults);
-    if state.ledger.account().reserve_j < -model.policy.overdrawn_most_j && state.gate.state().allows_force() {
+    // Without the bound nothing is promised.
+    let overdrawn = model.policy.passivity && state.ledger.account().reserve_j < -model.policy.overdrawn_most_j;
+    if overdrawn && state.gate.state().allows_force() {
         state.gate.trip(Trip::Overdrawn);
     }
     let budget = state.ledger.budget(tick.period_s);

@@ -78,7 +78,7 @@ fn watch(
         starved: faults.contains(Faults::PASSIVITY_LIMITED)
             && asked_n > STARVED_LEAST_N
             && sent.force.norm() < STARVED * asked_n,
-        overdrawn: enabled && state.ledger.account().reserve_j < -OVERDRAWN_J,
+        overdrawn: enabled && model.policy.passivity && state.ledger.account().reserve_j < -OVERDRAWN_J,
         // A tick that came late has seen a longer way for another reason.
         erratic: enabled && faults.contains(Faults::ACCELERATION_EXCEEDED) && !faults.contains(Faults::OVERRUN),
     };

@@ -350,7 +350,13 @@ fn materials(elastic: &ElasticSpec, mesh: &TetMesh, at: &str) -> Result<Vec<Mate
 
 /// Rejects a region whose middle is outside the body for some seeds, whatever the seed in use.
 fn check_scatter(region: &RegionSpec, mesh: &TetMesh, key: &str) -> Result<(), Fault> {
-    let Selection::Region(place) = &region.part else { return Ok(()) };
+    let Selection::Region(place) = &region.part else {
+        if region.scatter_m > 0.0 {
+            let help = "remove `scatter`, or choose the region by `box` or `sphere`";
+            return fault(key, "a group of the mesh is always in the same place", help);
+        }
+        return Ok(());
+    };
     let (Some(middle), true) = (place.middle(), region.scatter_m > 0.0) else { return Ok(()) };
     let (home, bounds) = (middle - region.moved, mesh.aabb());
     let most = (0..2).map(|k| (home[k] - bounds.min[k]).min(bounds.max[k] - home[k])).fold(f64::INFINITY, f64::min);

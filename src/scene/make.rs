@@ -10,7 +10,7 @@ use crate::bake::{Design, GridPlan, TrainPlan};
 use crate::collision::field::{Baked, FileError, SourceHash};
 use crate::geometry::mesh::{LengthUnit, MeshSurface, TriMesh, Weld, read_obj, read_stl};
 use crate::geometry::parts::{Body, Fit, Hand, ThreadSpec};
-use crate::geometry::snap::SnapSpec;
+use crate::geometry::snap::{Detail, SnapKind, SnapSpec};
 use crate::geometry::tet::{TetMesh, read_msh, read_vtk, read_vtu};
 use crate::geometry::{Cuboid, Part, Shape};
 use std::path::{Path, PathBuf};
@@ -53,6 +53,9 @@ pub(super) fn make(spec: &ShapeSpec, tissue: Option<&TissueSpec>, shop: &mut Wor
         ShapeSpec::Plug(connector) => {
             let plug = SnapSpec::shipped(*connector).plug().map_err(|error| cannot(&error))?;
             Ok(Solid { shape: Shape::Part(Arc::new(plug)), field: None, elements: None })
+        }
+        ShapeSpec::Socket { connector: SnapKind::Cap, detail: Detail::Graded } => {
+            Err(Unmade::new("a cap has no graded mesh", "write detail = \"fine\""))
         }
         ShapeSpec::Socket { connector, detail } => {
             deformable("snap-socket", SnapSpec::shipped(*connector).socket(*detail).map_err(|error| cannot(&error))?)

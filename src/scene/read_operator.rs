@@ -141,8 +141,13 @@ fn read_scatter(phase: &Table<'_>) -> PerPart {
 
 /// Name of a phase or a goal.
 pub(super) fn read_name(table: &Table<'_>) -> Option<String> {
+    asked_name(table).required()
+}
+
+/// The key of a name.
+pub(super) fn asked_name<'t, 'd>(table: &'t Table<'d>) -> Field<'t, 'd, String> {
     let fits = |text: &String| !text.trim().is_empty() && text.len() <= NAME_MAX;
-    table.string("name").check(fits, "a short name, at most 24 letters").required()
+    table.string("name").check(fits, "a short name, at most 24 letters")
 }
 
 fn speed(table: &Table<'_>) -> f64 {

@@ -2,7 +2,7 @@
 //!
 //! Thread: cold. Whether model, step and what holds the body go together is checked when the scene is built ([`super::build_soft`]).
 
-use super::read_operator::read_name;
+use super::read_operator::{asked_name, read_name};
 use super::read_part::UNITS;
 use super::read_shape::{LENGTH_M, PLACE_MAX_M, direction, length, offset, one_of, radius};
 use super::read_tissue::read_breathing;
@@ -237,12 +237,8 @@ fn read_region(table: &Table<'_>) -> Option<RegionSpec> {
         read_place(table, key).map(Selection::Region)
     });
     let material = read_material(table);
-    let name = table.contains("name").then(|| read_name(table)).flatten();
+    let name = asked_name(table).optional();
     let scatter_m = table.quantity("scatter", Dimension::Length).not_negative().at_most(1.0).or(0.0);
-    if scatter_m > 0.0 && matches!(part, Some(Selection::Group(_))) {
-        let help = "remove `scatter`, or choose the region by `box` or `sphere`";
-        table.error("scatter", "a group of the mesh is always in the same place", help);
-    }
     Some(RegionSpec { name, part: part?, scatter_m, moved: Vec3::zeros(), material })
 }
 

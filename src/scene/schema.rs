@@ -297,6 +297,7 @@ static TOOL: Keys = Keys {
         soft_tool(&[("shape.kind", "\"soft-shell\"")]),
         soft_tool(&[("shape.kind", "\"soft-tube\"")]),
         soft_tool(&[("shape.kind", "\"soft-torus\"")]),
+        soft_tool(&[("shape.kind", "\"suction-cup\"")]),
         soft_tool(&[("shape.kind", "\"tet-mesh\"")]),
         soft_tool(&[("shape.kind", "\"stuffed\"")]),
     ],
