@@ -219,8 +219,8 @@ fn shipped_files(judge: &Judge) -> Vec<PathBuf> {
     files
 }
 
-/// Keys of shapes that no tool has: tissue and bodies that deform cannot be held.
-const NOT_HELD: [&str; 4] = ["tool.shape.cell", "tool.shape.taper", "tool.shape.thickness", "tool.shape.quadratic"];
+/// Keys of shapes that no tool has: tissue cannot be held.
+const NOT_HELD: [&str; 1] = ["tool.shape.taper"];
 
 #[test]
 fn the_readers_ask_for_exactly_the_keys_of_the_tables_with_the_same_bounds() {

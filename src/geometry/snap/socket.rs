@@ -287,7 +287,9 @@ impl SnapSpec {
         if round {
             mesh = self.rolled(&mesh)?;
         }
-        let (held, touching) = (mesh.nodes_where(|p| self.is_held(p)), mesh.nodes_where(|p| self.can_touch(p)));
+        let is_graded = matches!(detail, Detail::Graded | Detail::Halved(_)) && self.kind != SnapKind::Cap;
+        let touching = mesh.nodes_where(|p| self.can_touch(p, is_graded));
+        let held = mesh.nodes_where(|p| self.is_held(p));
         mesh.with_group(Group { name: HELD.into(), members: Members::Nodes(held) })?
             .with_group(Group { name: TOUCHING.into(), members: Members::Nodes(touching) })
     }
@@ -297,21 +299,21 @@ impl SnapSpec {
         p.z < bottom + SAME
     }
 
-    /// On the edge of the nose, on top of a wall, or on one of the two rails along the inner side of a guide. Ramp and flank of
-    /// the plug meet the edge of a nose and not its sides.
-    fn can_touch(&self, p: &Vec3) -> bool {
+    /// On the nose above its edge, on top of a wall, or on the inner side of a guide. Ramp and flank of the plug meet the edge of a nose and not
+    /// its sides, so that on a graded mesh, which has more nodes than a snapshot has contacts, the edge and two rails along the guide stand for them.
+    fn can_touch(&self, p: &Vec3, is_graded: bool) -> bool {
         if p.z > self.length - SAME {
             return true;
         }
         if self.kind == SnapKind::Latch && p.x < 0.0 {
             let rail = p.y.abs() > 0.5 * self.width - SAME;
-            return rail && (p.x + self.half_gap).abs() < SAME && p.z > 0.5 * self.length;
+            return (rail || !is_graded) && (p.x + self.half_gap).abs() < SAME && p.z > 0.5 * self.length;
         }
         let x = if self.kind == SnapKind::Cap { p.x.hypot(p.y) } else { p.x.abs() };
         if self.arc_angle((x, p.z)).is_some() {
             return true;
         }
-        if self.kind == SnapKind::Cap && self.nose_round == 0.0 {
+        if !is_graded && self.nose_round == 0.0 {
             let share = (p.z - self.edge_height()) / self.nose_above;
             return share > -SAME && (x - self.opening() - share * self.nose).abs() < SAME;
         }
