@@ -101,6 +101,7 @@ fn stiffness(mut model: SimModel, haptic: HapticModel, plates: &[usize], depths:
         model.joints.push(JointModel {
             name: "guide".into(),
             kind: JointKind::Slider,
+            patches: Default::default(),
             bodies: [Some(BodyId(*index)), None],
             frame: model.bodies[*index].start,
             compliance: 0.0,

@@ -51,3 +51,8 @@ fn two_hands_of_any_skill_pick_up_the_soft_ball() {
 fn everyone_presses_slides_pushes_and_drags_with_a_soft_finger() {
     everyone_achieves("soft_finger");
 }
+
+#[test]
+fn a_flap_with_joints_on_a_soft_body_is_pushed_aside_and_swings_back() {
+    achieved("examples/soft_flap.toml", 1, Skill::Trained);
+}

@@ -181,6 +181,12 @@ impl FemModel {
         (place != FIXED).then_some(3 * place as usize)
     }
 
+    /// Value of a field of the body, such as its displacements, at a node; zero at a fixed one.
+    #[must_use]
+    pub fn at_node(&self, node: u32, field: &[f64]) -> Vec3 {
+        self.first_of(node).map_or_else(Vec3::zeros, |k| Vec3::new(field[k], field[k + 1], field[k + 2]))
+    }
+
     /// Mass matrix, kg.
     #[must_use]
     pub fn mass(&self) -> &SparseMatrix {

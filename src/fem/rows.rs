@@ -138,14 +138,14 @@ impl Rows {
         self.first.push(self.places.len() as u32);
     }
 
-    /// Adds a row of a part of the body.
-    pub fn push_spread(&mut self, model: &FemModel, spread: &Spread, direction: &Vec3) {
-        for (node, weight) in &spread.0 {
-            if let Some(place) = model.place_of(*node) {
+    /// Adds a row by the forces on nodes for a unit force along it: `fill` calls its argument with each.
+    pub fn push_forces(&mut self, model: &FemModel, fill: impl FnOnce(&mut dyn FnMut(u32, Vec3))) {
+        fill(&mut |node, force| {
+            if let Some(place) = model.place_of(node) {
                 self.places.push(place as u32);
-                self.values.push(direction * *weight);
+                self.values.push(force);
             }
-        }
+        });
         self.first.push(self.places.len() as u32);
     }
 

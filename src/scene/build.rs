@@ -203,7 +203,7 @@ fn one_hand(spec: &SceneSpec, device: &DeviceSpec, shop: &mut Workshop) -> (Prob
     let soft_tool = tool.as_ref().and_then(|tool| check.soft_tool(tool));
     let needle = tool.as_ref().zip(bodies.as_ref()).and_then(|(tool, bodies)| check.needle(tool, bodies));
     check.needle_asked();
-    let joints = check.joints();
+    let joints = check.joints(bodies.as_deref().unwrap_or_default());
     let coupling = check.coupling(&limits);
     check.overlaps();
     check.buttons();
@@ -355,6 +355,11 @@ impl Check<'_> {
             .collect();
         let held = made("tool.shape", "tool", &spec.tool.shape, None);
         (self.solids, self.held) = (solids, held);
+    }
+
+    /// The shape of a body, where it could be made.
+    pub(super) fn solid(&self, body: usize) -> Option<&Solid> {
+        self.solids.get(body)?.as_ref()
     }
 
     /// True when a body or the tool is a machined part.

@@ -210,6 +210,20 @@ impl Check<'_> {
 }
 
 impl Check<'_> {
+    /// The nodes of a group of a soft body, and its mesh with that group.
+    pub(super) fn group_of(
+        &self,
+        body: usize,
+        mesh: &Arc<TetMesh>,
+        name: &str,
+    ) -> Result<(Arc<TetMesh>, Vec<u32>), Unmade> {
+        let elastic = self.spec.bodies[body].elastic.as_ref();
+        let mesh = elastic.map_or_else(|| Ok(mesh.clone()), |elastic| with_named_groups(elastic, mesh, "body"));
+        let mesh = mesh.map_err(|(_, unmade)| unmade)?;
+        let nodes = mesh.group_nodes(group(&mesh, name, "group").map_err(|(_, unmade)| unmade)?);
+        Ok((mesh.clone(), nodes.to_vec()))
+    }
+
     /// The middle of a region in the scene at rest, for the goal marked `key`.
     pub(super) fn middle_of_region(&mut self, key: &str, body: usize, name: &Name) -> Option<Vec3> {
         let spec = &self.spec.bodies.get(body)?;

@@ -31,7 +31,7 @@ pub(super) fn read_joints(root: &Table<'_>, bodies: &[&str], source: &mut Source
     }
     let read = |(index, table): (usize, &Table<'_>)| {
         source.mark(format!("joint.{index}"), table.span());
-        for key in ["a", "b", "name"] {
+        for key in ["a", "b", "a_group", "b_group", "name"] {
             source.mark(format!("joint.{index}.{key}"), table.span_of(key));
         }
         read_joint(table, bodies)
@@ -54,8 +54,11 @@ fn read_joint(table: &Table<'_>, bodies: &[&str]) -> Option<JointSpec> {
     let has_axis = kind.is_none_or(|kind| matches!(kind, JointKind::Hinge | JointKind::Slider));
     let axis = if has_axis { direction(table, "axis").map(Some) } else { Some(None) };
     let compliance = table.quantity("compliance", Dimension::Compliance).not_negative().at_most(COMPLIANCE_MAX).or(0.0);
+    let group = |key: &str| table.string(key).check(|text| !text.trim().is_empty(), "the name of a group").optional();
+    let patches = [group("a_group"), group("b_group")];
     let b = b?;
     Some(JointSpec {
+        patches,
         name: name?,
         kind: kind?,
         bodies: [Some(a?), (b < bodies.len()).then_some(b)],

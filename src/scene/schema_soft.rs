@@ -163,7 +163,9 @@ static ABOVE_PLACE: Keys = Keys {
 
 pub(super) static JOINT: Keys = Keys {
     heading: "[[joint]]",
-    about: "Keeps two rigid bodies together, or one at its place in the world. Two bodies that a joint connects do not touch each other.",
+    about: "Keeps two bodies together, or one at its place in the world. Two bodies that a joint connects do not touch each other. On a soft body \
+            a joint is fixed to a group of nodes, and holds their mean place and rotation; nodes that are held or inside of a linear \
+            body do not count.",
     keys: &[
         Key::new("name", Kind::Text(r"\S", 24), "\"hinge of the lid\"", "Its name, at most 24 letters"),
         Key::new(
@@ -175,6 +177,10 @@ pub(super) static JOINT: Keys = Keys {
         ),
         Key::new("a", Kind::Reference("body"), "\"box\"", "The first body"),
         Key::new("b", Kind::Reference("body"), "\"world\"", "The second body, or `world`"),
+        Key::new("a_group", NOT_BLANK, "\"top\"", "Group of nodes of `a` that the joint is fixed to")
+            .optional("`a` is rigid"),
+        Key::new("b_group", NOT_BLANK, "\"top\"", "Group of nodes of `b` that the joint is fixed to")
+            .optional("`b` is rigid"),
         vector("anchor", D::Length, "[0, 0, \"20 mm\"]", "A point of the joint in the scene at the start")
             .at_least(-10.0)
             .at_most(10.0),

@@ -251,6 +251,8 @@ pub struct JointSpec {
     pub kind: JointKind,
     /// Indices of the two bodies; none for the world.
     pub bodies: [Option<usize>; 2],
+    /// Groups of soft bodies that it is fixed to.
+    pub patches: [Option<String>; 2],
     /// A point of it in the scene at the start, m.
     pub anchor: Vec3,
     /// Unit axis of a hinge or a slider in the scene at the start.

@@ -7,7 +7,7 @@
 //! bodies are made again, and the haptic tick gets it without the share of rigid bodies, which travel as bodies.
 
 use super::body::rigid::Mover;
-use super::body::{Body, SoftRow};
+use super::body::{Body, SoftBody, SoftRow};
 use super::constraint::{Constraint, sign};
 use super::ids::{BodyId, MoverId, PerMover};
 use crate::math::{Mat6, Vec6};
@@ -156,12 +156,12 @@ impl Assembly {
         constraints: &[Constraint],
         islands: &[Island],
         bodies: &mut [Body],
-        mut each: impl FnMut(BodyId, &mut Body, &Island, &[SoftRow<'_>], &[usize]),
+        mut each: impl FnMut(BodyId, &mut dyn SoftBody, &Island, &[SoftRow<'_>], &[usize]),
     ) {
         let (mut members, mut numbers) = (Vec::new(), Vec::new());
         for island in islands {
-            for (index, body) in bodies.iter_mut().enumerate().filter(|(_, body)| body.is_soft()) {
-                let index = BodyId(index);
+            for (index, body) in bodies.iter_mut().enumerate() {
+                let (index, Some(body)) = (BodyId(index), body.soft_mut()) else { continue };
                 Self::members(constraints, island, index, &mut members);
                 if members.is_empty() {
                     continue;
@@ -269,8 +269,10 @@ impl Assembly {
             farthest = farthest.max(body.apply(rows, forces, last));
             met[index.0] = true;
         });
-        for (body, _) in bodies.iter_mut().zip(&met).filter(|(_, met)| !**met) {
-            farthest = farthest.max(body.apply(&[], &[], last));
+        for (body, met) in bodies.iter_mut().zip(met) {
+            if let (Some(body), false) = (body.soft_mut(), met) {
+                farthest = farthest.max(body.apply(&[], &[], last));
+            }
         }
         farthest
     }

@@ -6,7 +6,7 @@
 //! shapes is a [`Contact`], whose rows follow the shapes. Every other constraint is a [`Span`] between two ends.
 
 use super::body::rigid::Mover;
-use super::body::{Anchor, Body};
+use super::body::{Anchor, Body, When};
 use super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::source::contact::Contact;
 use crate::math::{Pose, Twist, Vec3, Vec6, join};
@@ -70,17 +70,6 @@ impl End {
     }
 }
 
-/// When a place is taken.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
-    /// At the start of the step.
-    Start,
-    /// At its end, as far as it is known without constraint forces; rigid bodies of the solve stay where they are.
-    Free,
-    /// As things stand.
-    Now,
-}
-
 fn point_at(pose: &Pose, point: &Vec3) -> Vec3 {
     pose.rotation * point + pose.translation.vector
 }
@@ -117,14 +106,8 @@ impl Span {
         }
     }
 
-    /// Place along row `row`, from A to B. `soft` picks the place of an anchor.
-    fn along(
-        &self,
-        row: usize,
-        movers: &PerMover<Mover>,
-        when: When,
-        soft: impl Fn(BodyId, &Anchor, usize) -> Vec3,
-    ) -> f64 {
+    /// Place along row `row`, from A to B. Rigid bodies of the solve stay where they are.
+    fn along(&self, row: usize, movers: &PerMover<Mover>, bodies: &[Body], when: When) -> f64 {
         let place = |end: &End| match end {
             End::Still { point, .. } => *point,
             End::Tool { start, .. } | End::Led { start, .. } if when == When::Start => *start,
@@ -133,15 +116,17 @@ impl Span {
             End::Rigid { mover, point_body, .. } | End::Led { mover, point_body, .. } => {
                 point_at(&movers[*mover].pose, point_body)
             }
-            End::Soft { body, anchor } => soft(*body, anchor, row),
+            End::Soft { body, anchor } => bodies[*body].place(anchor, row, when),
         };
         self.directions[row].dot(&(place(&self.ends[0]) - place(&self.ends[1])))
     }
 
-    /// Share of the soft ends in the place of row `row`; `soft` picks the place of an anchor.
-    pub(super) fn soft_along(&self, row: usize, soft: &impl Fn(BodyId, &Anchor, usize) -> Vec3) -> f64 {
+    /// Share of the soft ends in the place of row `row`.
+    pub(super) fn soft_along(&self, row: usize, bodies: &[Body], when: When) -> f64 {
         let share = |(side, end): (usize, &End)| match end {
-            End::Soft { body, anchor } => sign(side) * self.directions[row].dot(&soft(*body, anchor, row)),
+            End::Soft { body, anchor } => {
+                sign(side) * self.directions[row].dot(&bodies[*body].place(anchor, row, when))
+            }
             _ => 0.0,
         };
         self.ends.iter().enumerate().map(share).sum()
@@ -151,7 +136,7 @@ impl Span {
     pub(super) fn violation(&self, row: usize, movers: &PerMover<Mover>, bodies: &[Body]) -> f64 {
         match self.turns {
             Some(angles) => angles[row],
-            None => self.along(row, movers, When::Now, |body, anchor, row| bodies[body].place(anchor, row)),
+            None => self.along(row, movers, bodies, When::Now),
         }
     }
 
@@ -260,13 +245,13 @@ impl Constraint {
             Kind::Span(span) => span,
         };
         if let Some(angles) = span.turns {
-            return angles[row] + moved;
+            return angles[row] + moved + span.soft_along(row, bodies, When::Free);
         }
-        let end = span.along(row, movers, When::Free, |body, anchor, row| bodies[body].free_place(anchor, row));
+        let end = span.along(row, movers, bodies, When::Free);
         if self.law.meaning(row) != Meaning::Slip {
             return end + moved;
         }
-        let start = span.along(row, movers, When::Start, |body, anchor, row| bodies[body].start_place(anchor, row));
+        let start = span.along(row, movers, bodies, When::Start);
         // Slip rows carry no stored compliance deflection.
         end - start + moved - self.law.compliance() * lambda
     }
@@ -285,7 +270,7 @@ impl Constraint {
             End::Still { body, point } => Some(((*body)?, *point)),
             End::Tool { .. } | End::Led { .. } => None,
             End::Rigid { mover, point_body, .. } => Some((mover.body()?, point_at(&movers[*mover].pose, point_body))),
-            End::Soft { body, anchor } => Some((*body, bodies[*body].place(anchor, 0))),
+            End::Soft { body, anchor } => Some((*body, bodies[*body].place(anchor, 0, When::Now))),
         };
         let (a, b) = (place(&span.ends[0])?, place(&span.ends[1])?);
         Some(([a.0, b.0], a.1))

@@ -4,12 +4,12 @@
 
 use super::assemble::Assembly;
 use super::body::beam::Beam;
-use super::body::carrier::CarriedBy;
+use super::body::carrier::{CarriedBy, Carrier};
 use super::body::corotational::Corotational;
 use super::body::elastic::Elastic;
 use super::body::rigid::Mover;
 use super::body::tissue::Tissue;
-use super::body::{Anchor, Body};
+use super::body::{Body, When};
 use super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::source::contact::Contact;
 use super::source::joint::Joint;
@@ -172,7 +172,8 @@ impl SimData {
             }
             _ => None,
         };
-        let joint = |joint| Joint::new(joint, |body| model.bodies[body.0].start);
+        let joint = |joint| Joint::new(joint, &bodies, |body| model.bodies[body.0].start);
+        let joints = model.joints.iter().map(joint).collect();
         let mut data = Self {
             stamp: Stamp::default(),
             view: SceneView::empty(),
@@ -190,7 +191,7 @@ impl SimData {
             movers,
             contacts: Vec::new(),
             tool_contacts: Vec::new(),
-            joints: model.joints.iter().map(joint).collect(),
+            joints,
             soft_contacts,
             needle,
             assembly: Assembly::default(),
@@ -260,23 +261,23 @@ impl SimData {
 
     /// Shares of the soft ends in the places of rows that rigid bodies are on too, at the start of the step, m.
     pub(super) fn soft_starts(&self) -> Vec<f64> {
-        self.soft_shares(|body, anchor, row| self.bodies[body].start_place(anchor, row))
+        self.soft_shares(When::Start)
     }
 
     /// Velocities of the soft ends, from their places at the start of the step that was just finished.
     pub(super) fn find_soft_speeds(&mut self, starts: &[f64], step_s: f64) {
-        let ends = self.soft_shares(|body, anchor, row| self.bodies[body].place(anchor, row));
+        let ends = self.soft_shares(When::Now);
         self.soft_speeds.clear();
         self.soft_speeds.extend(ends.iter().zip(starts).map(|(end, start)| (end - start) / step_s));
     }
 
-    fn soft_shares(&self, place: impl Fn(BodyId, &Anchor, usize) -> Vec3) -> Vec<f64> {
+    fn soft_shares(&self, when: When) -> Vec<f64> {
         let mut shares = Vec::with_capacity(self.assembly.lambda.len());
         for constraint in &self.assembly.constraints {
             let meets_rigid = constraint.is_soft() && (0..2).any(|side| constraint.rigid_rows(side).is_some());
             for row in 0..constraint.law.rows() {
                 let span = constraint.span().filter(|_| meets_rigid);
-                shares.push(span.map_or(0.0, |span| span.soft_along(row, &place)));
+                shares.push(span.map_or(0.0, |span| span.soft_along(row, &self.bodies, when)));
             }
         }
         shares
@@ -344,6 +345,7 @@ fn make_body(model: &SimModel, body: &BodyModel, by: Option<CarriedBy>) -> Resul
         }
         Motion::Elastic(elastic) => Body::Elastic(Box::new(Elastic::new(elastic.clone(), body.start, by))),
         Motion::Corotational(soft) => Body::Corotational(Box::new(Corotational::new(soft.clone(), body.start, by))),
+        Motion::Custom(custom) => Body::Custom(custom.body(Carrier::new(by, body.start))),
         Motion::Tissue(tissue) => {
             Body::Tissue(Box::new(Tissue::new(tissue.clone(), body.start).map_err(NeedleError::from)?))
         }
@@ -380,14 +382,8 @@ fn collision_model(model: &SimModel) -> Result<CollisionModel, ModelError> {
     let body_at = |slot: Slot| MoverId::of_slot(slot, hands).body();
     let body_of = |collider: ColliderId| body_at(colliders[usize::from(collider.0)].body);
     let is_fixed = |slot: Slot| body_at(slot).is_some_and(|body| matches!(model.bodies[body.0].motion, Motion::Fixed));
-    let deforms = |collider: ColliderId| {
-        let soft = |motion: &Motion| matches!(motion, Motion::Elastic(_) | Motion::Corotational(_) | Motion::Tissue(_));
-        body_of(collider).is_some_and(|body| soft(&model.bodies[body.0].motion))
-    };
-    let joined = |pair: &Pair| {
-        let both = [body_of(pair.a), body_of(pair.b)];
-        model.joints.iter().any(|joint| joint.bodies == both || joint.bodies == [both[1], both[0]])
-    };
+    let deforms = |collider: ColliderId| body_of(collider).is_some_and(|body| model.bodies[body.0].motion.is_soft());
+    let joined = |pair: &Pair| body_of(pair.a).zip(body_of(pair.b)).is_some_and(|(a, b)| model.are_joined(a, b));
     let is_soft_tool = |collider: ColliderId| match MoverId::of_slot(colliders[usize::from(collider.0)].body, hands) {
         MoverId::Tool(hand) => model.tool_is_soft(hand),
         MoverId::Body(_) => false,

@@ -18,17 +18,18 @@ mod step;
 pub mod thread;
 
 pub use body::beam::Beam;
-pub use body::carrier::{Carried, CarriedBy};
+pub use body::carrier::{Carried, CarriedBy, Carrier};
 pub use body::corotational::{Corotational, CorotationalModel, Steps};
 pub use body::elastic::{Elastic, ElasticError, ElasticModel, Stepping};
 pub use body::surface::SoftSkin;
 pub use body::tissue::Tissue;
-pub use body::{Body, Point};
+pub use body::{Body, Point, SoftBody, SoftModel, SoftRow, When};
 pub use data::{ContactForce, SimData, SimError, StepReport, empty_snapshot};
 pub use ids::{BodyId, HandId};
 pub use materials::{MAX_MATERIALS, MaterialOrder};
 pub use model::{BodyModel, JointKind, JointModel, Material, Motion, SOFT_CONTACTS, SimModel, ToolBody};
 pub use skins::{Painter, skin_models};
+pub use source::joint::patch_serves;
 pub use source::needle::{
     Breathing, Forbidden, Layer, NeedleError, NeedleModel, Target, TissueError, TissueModel, TissueSpec,
 };

@@ -2,6 +2,7 @@
 //!
 //! Thread: any (plain data, made by `scene`).
 
+use super::body::SoftModel;
 use super::body::carrier::{Carried, CarriedBy};
 use super::{BodyId, CorotationalModel, ElasticModel, HandId, NeedleModel, TissueModel};
 use crate::collision::Reduction;
@@ -39,6 +40,16 @@ pub enum Motion {
     Corotational(Arc<CorotationalModel>),
     /// On a support that may breathe; deforms, and needles go into it.
     Tissue(Arc<TissueModel>),
+    /// Deforms, by a model of another crate.
+    Custom(Arc<dyn SoftModel>),
+}
+
+impl Motion {
+    /// The body deforms.
+    #[must_use]
+    pub fn is_soft(&self) -> bool {
+        !matches!(self, Self::Fixed | Self::Rigid(_))
+    }
 }
 
 /// What a joint leaves free.
@@ -63,6 +74,9 @@ pub struct JointModel {
     pub kind: JointKind,
     /// The bodies; none is the world.
     pub bodies: [Option<BodyId>; 2],
+    /// Nodes of a soft body that the joint is fixed to, on either side: at least three that are not on a line, or one for a ball; none of
+    /// other bodies.
+    pub patches: [Vec<u32>; 2],
     /// Frame of the joint in the world at the start; z is the axis of a hinge or slider.
     pub frame: Pose,
     /// Compliance of the joint, m/N (rad/(N·m) for rotations).
@@ -187,6 +201,12 @@ impl SimModel {
         let is_whole =
             |carried: &Carried| matches!(carried.by, CarriedBy::Tool { hand, is_whole: true, .. } if hand == of);
         self.carried.iter().any(is_whole)
+    }
+
+    /// A joint connects two bodies: they do not touch.
+    #[must_use]
+    pub fn are_joined(&self, a: BodyId, b: BodyId) -> bool {
+        self.joints.iter().any(|joint| [[Some(a), Some(b)], [Some(b), Some(a)]].contains(&joint.bodies))
     }
 
     /// Length of a step, s.

@@ -18,6 +18,7 @@
 //! without the forces of the rows that travel. A linear body with time travels as what it is at rest and its slow vibrations; the haptic
 //! thread follows these itself, each hand those that its own tool excites.
 
+use super::body::When;
 use super::body::rigid::Mover;
 use super::condense::{Near, Whole, condense};
 use super::constraint::{Constraint, End, Span, sign};
@@ -312,7 +313,7 @@ fn span_row(
                 let body = &data.bodies[*body];
                 row.lead_s = row.lead_s.max(body.lead_s());
                 row.drift += sign(side) * body.frame().map_or(0.0, |frame| direction.dot(&frame.speed));
-                let point = body.place(anchor, k);
+                let point = body.place(anchor, k, When::Now);
                 (soft_row(data, moved, &point, &direction), point)
             }
         };
@@ -329,6 +330,8 @@ fn span_row(
     }
     let open = match constraint.law.meaning(k) {
         Meaning::Slip if on_tool.is_none() => 0.0,
+        // The step has closed it, but for what the law gives way.
+        _ if span.turns.is_some() && constraint.is_soft() => -law_gives(data, constraint, k) - given,
         _ => span.violation(k, &data.movers, &data.bodies) - given,
     };
     let Some((sign, point)) = on_tool else { return Row { kind: RowKind::Scene, offset: -open, ..row } };
@@ -336,6 +339,11 @@ fn span_row(
     let point_tool = tool.rotation.inverse_transform_vector(&(point - tool.translation.vector));
     let direction = direction * sign;
     Row { kind: RowKind::Point, direction, point_tool, offset: direction.dot(&point) - open, ..row }
+}
+
+/// Deflection of the law of a constraint under the force of row `k`.
+fn law_gives(data: &SimData, constraint: &Constraint, k: usize) -> f64 {
+    constraint.law.compliance() * data.assembly.lambda[constraint.first + k]
 }
 
 /// A node of a held linear body at the hand's tool travels with its place without the forces that travel: the tick queries the tool there.
@@ -350,7 +358,7 @@ fn node_at_tool(data: &SimData, hand: HandId, span: &Span, rows: &mut [Row]) -> 
     }
     let mut place: Vec3 = rows.iter().map(|row| row.direction * row.offset).sum();
     if elastic.vibrations().is_some() {
-        place += elastic.place_at_rest(anchor) - data.bodies[*body].place(anchor, 0);
+        place += elastic.place_at_rest(anchor) - data.bodies[*body].place(anchor, 0, When::Now);
         rows.iter_mut().for_each(|row| row.offset = row.direction.dot(&place));
     }
     Anew::OfNode { place }

@@ -28,7 +28,7 @@ impl Shown {
             Motion::Elastic(elastic) => elastic.skin.is_some().then(|| Self::Elastic(elastic.clone())),
             Motion::Corotational(soft) => Some(Self::Corotational(soft.clone())),
             Motion::Tissue(tissue) => Some(Self::Tissue(tissue.clone())),
-            Motion::Fixed | Motion::Rigid(_) => None,
+            Motion::Fixed | Motion::Rigid(_) | Motion::Custom(_) => None,
         }
     }
 

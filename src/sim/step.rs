@@ -122,7 +122,7 @@ fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) -> bool {
         *seen = *tool;
     }
     let SimData { bodies, seen, .. } = data;
-    for body in bodies.iter_mut().filter(|body| body.hand().is_none()) {
+    for body in bodies.iter_mut().filter(|body| body.hand().is_none()).filter_map(Body::soft_mut) {
         body.carry(seen, step_s);
     }
     let Some(tool) = data.seen.first() else { return false };
@@ -134,7 +134,7 @@ fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) -> bool {
         needle.hear(&tool.tip, &data.bodies);
     }
     let SimData { bodies, seen, .. } = data;
-    for body in bodies.iter_mut().filter(|body| body.hand().is_some()) {
+    for body in bodies.iter_mut().filter(|body| body.hand().is_some()).filter_map(Body::soft_mut) {
         body.carry(seen, step_s);
     }
     heard
@@ -144,10 +144,7 @@ fn place(data: &mut SimData, tools: &[ToolSample], step_s: f64) -> bool {
 fn free(data: &mut SimData, step_s: f64) -> bool {
     let mut prepared = true;
     for (index, body) in data.bodies.iter_mut().enumerate() {
-        if let Body::Corotational(body) = body {
-            body.choose_regime(step_s);
-        }
-        if body.is_soft() {
+        if let Some(body) = body.soft_mut() {
             prepared &= body.prepare(step_s);
         }
         let Body::Rigid(body) = body else { continue };
@@ -320,8 +317,8 @@ fn gather(model: &SimModel, data: &mut SimData, needle: &[Constraint]) {
     let mut all = std::mem::take(&mut data.assembly.constraints);
     all.clear();
     all.extend(data.contacts.iter().map(Constraint::of_contact));
-    for (index, joint) in data.joints.iter().enumerate() {
-        joint.gather(index, &data.movers, &mut all);
+    for (index, joint) in data.joints.iter_mut().enumerate() {
+        joint.gather(index, &data.movers, &data.bodies, &mut all);
     }
     if !data.soft_contacts.is_empty() {
         let materials = &data.materials;
@@ -418,7 +415,7 @@ fn advance_bodies(data: &mut SimData, step_s: f64) -> bool {
     let starts = data.soft_starts();
     let mut finished = true;
     for (index, body) in data.bodies.iter_mut().enumerate() {
-        if body.is_soft() {
+        if let Some(body) = body.soft_mut() {
             finished &= body.finish(step_s);
         }
         let Body::Rigid(body) = body else { continue };

@@ -9,7 +9,14 @@ const MASS: f64 = 0.2;
 
 fn hung(kind: JointKind, start: Pose, frame: Pose, rate_hz: f64) -> Scene {
     let scene = Scene::new(vec![floor(), plate(HALF, MASS, start)], 0.0, rate_hz);
-    let joint = JointModel { name: "pivot".into(), kind, bodies: [Some(BodyId(1)), None], frame, compliance: 0.0 };
+    let joint = JointModel {
+        name: "pivot".into(),
+        kind,
+        patches: Default::default(),
+        bodies: [Some(BodyId(1)), None],
+        frame,
+        compliance: 0.0,
+    };
     Scene::of(SimModel { joints: vec![joint], ..scene.model })
 }
 

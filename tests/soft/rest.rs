@@ -42,6 +42,7 @@ fn a_plate_on_a_soft_block_sinks_as_uniaxial_compression_says() {
         let guide = JointModel {
             name: "guide".into(),
             kind: JointKind::Slider,
+            patches: Default::default(),
             bodies: [Some(BodyId(2)), None],
             frame: Pose::translation(0.0, 0.0, SIDE),
             compliance: 0.0,

@@ -4,15 +4,18 @@
 
 use super::super::ids::HandId;
 use super::carrier::{CarriedBy, Carrier};
-use super::{Anchor, SoftRow};
+use super::surface::SoftSkin;
+use super::{SoftBody, SoftRow, When};
 use crate::fem::{BeamBody, BeamError, BeamRow, BeamSpec};
 use crate::math::{Pose, Vec3};
+use crate::shared::ToolSample;
+use std::sync::Arc;
 
 /// See the file's head.
 pub struct Beam {
     body: BeamBody,
     /// Frame of the hub.
-    pub(super) carrier: Carrier,
+    carrier: Carrier,
     rows: Vec<BeamRow>,
 }
 
@@ -38,48 +41,75 @@ impl Beam {
         &self.body
     }
 
-    /// Moves the hub with the carrier.
-    pub(super) fn follow(&mut self) {
-        self.body.move_hub(&self.carrier.pose);
-    }
-
-    pub(super) fn prepare(&mut self, _step_s: f64) -> bool {
-        self.body.prepare();
-        true
-    }
-
     fn collect(&mut self, rows: &[SoftRow<'_>]) {
         self.rows.clear();
         let row = |row: &SoftRow<'_>| BeamRow { at_m: row.anchor.along(), direction: row.direction };
         self.rows.extend(rows.iter().map(row));
     }
+}
 
-    pub(super) fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
+impl SoftBody for Beam {
+    fn carrier(&self) -> &Carrier {
+        &self.carrier
+    }
+
+    fn carrier_mut(&mut self) -> &mut Carrier {
+        &mut self.carrier
+    }
+
+    fn carry(&mut self, tools: &[ToolSample], step_s: f64) {
+        self.carrier.advance(tools, step_s);
+        self.body.move_hub(&self.carrier.pose);
+    }
+
+    fn prepare(&mut self, _step_s: f64) -> bool {
+        self.body.prepare();
+        true
+    }
+
+    fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
         self.collect(rows);
         self.body.compliance(&self.rows, out);
     }
 
-    pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64]) -> f64 {
-        self.collect(rows);
-        self.body.apply(&self.rows, forces);
+    fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64], last: bool) -> f64 {
+        if last {
+            self.collect(rows);
+            self.body.apply(&self.rows, forces);
+        }
         0.0
     }
 
-    pub(super) fn finish(&mut self, _step_s: f64) -> bool {
+    fn finish(&mut self, _step_s: f64) -> bool {
         self.body.finish();
         true
     }
 
-    pub(super) fn start_place(&self, anchor: &Anchor, _row: usize) -> Vec3 {
-        let back = self.carrier.before * self.carrier.pose.inverse();
-        (back * nalgebra::Point3::from(self.body.point(anchor.along()))).coords
+    fn along(&self, at_m: f64, when: When) -> Vec3 {
+        match when {
+            When::Start => {
+                let back = self.carrier.before * self.carrier.pose.inverse();
+                (back * nalgebra::Point3::from(self.body.point(at_m))).coords
+            }
+            When::Free => self.body.free_point(at_m),
+            When::Now => self.body.point(at_m),
+        }
     }
 
-    pub(super) fn free_place(&self, anchor: &Anchor, _row: usize) -> Vec3 {
-        self.body.free_point(anchor.along())
+    // Constraints act on arc lengths.
+    fn rest(&self, _node: u32) -> Vec3 {
+        Vec3::zeros()
     }
 
-    pub(super) fn place(&self, anchor: &Anchor, _row: usize) -> Vec3 {
-        self.body.point(anchor.along())
+    fn displacement(&self, _node: u32, _when: When) -> Vec3 {
+        Vec3::zeros()
+    }
+
+    fn reaches(&self, _node: u32) -> bool {
+        false
+    }
+
+    fn skin(&self) -> Option<&Arc<SoftSkin>> {
+        None
     }
 }

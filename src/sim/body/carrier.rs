@@ -38,22 +38,28 @@ pub struct Carried {
 
 /// See the file's head.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::sim) struct Carrier {
+pub struct Carrier {
     by: Option<CarriedBy>,
     /// Pose at the start of the scene.
     start: Pose,
     time_s: f64,
     /// Pose at the end of the step, and at its start.
-    pub pose: Pose,
-    pub before: Pose,
+    pub(in crate::sim) pose: Pose,
+    pub(in crate::sim) before: Pose,
     /// Velocity of a support, m/s. That of a tool is known to its haptic thread.
-    pub speed: Vec3,
+    pub(in crate::sim) speed: Vec3,
 }
 
 impl Carrier {
     /// A frame at `start`, moved by `by`; none for the world.
     pub(in crate::sim) fn new(by: Option<CarriedBy>, start: Pose) -> Self {
         Self { by, start, time_s: 0.0, pose: start, before: start, speed: Vec3::zeros() }
+    }
+
+    /// Pose in the world at the end of the step.
+    #[must_use]
+    pub fn pose(&self) -> &Pose {
+        &self.pose
     }
 
     /// It is not the world.

@@ -9,7 +9,7 @@
 
 use super::carrier::{CarriedBy, Carrier};
 use super::surface::SoftSkin;
-use super::{Anchor, FemRows, Point, SoftRow, place_of};
+use super::{FemRows, Point, SoftBody, SoftRow, When, place_of};
 use crate::fem::{CorotationalBody, FemError, FemModel, FemSkin, Regime, RegimeSpec, nearest_rotation};
 use crate::geometry::tet::TetMesh;
 use crate::math::{Mat3, Pose, Rot, Vec3};
@@ -80,7 +80,7 @@ impl CorotationalModel {
 pub struct Corotational {
     model: Arc<CorotationalModel>,
     body: CorotationalBody,
-    pub(super) carrier: Carrier,
+    carrier: Carrier,
     rows: FemRows,
     step_s: f64,
     waited: u32,
@@ -133,101 +133,15 @@ impl Corotational {
         self.body.set_state(position, velocity)
     }
 
-    pub(super) fn energy_j(&self) -> f64 {
-        self.energy_j
-    }
-
     /// Chooses the regime by the length of the step against the slowest vibration. The rule of computing time is not applied: a step that
     /// depends on the clock could not be run again to the bit.
-    pub(in crate::sim) fn choose_regime(&mut self, step_s: f64) {
+    fn choose_regime(&mut self, step_s: f64) {
         if let (Steps::Auto(spec), false) = (self.model.steps, self.carrier.moves()) {
             let held = !self.model.is_free;
             let coarseness = if self.model.period_s > 0.0 { step_s / self.model.period_s } else { 0.0 };
             let next = spec.next(self.body.regime(), &mut self.waited, held, 0.0, coarseness);
             self.body.set_regime(next);
         }
-    }
-
-    pub(super) fn prepare(&mut self, step_s: f64) -> bool {
-        self.step_s = step_s;
-        self.safe.0.copy_from_slice(self.body.position());
-        self.safe.1.copy_from_slice(self.body.velocity());
-        self.rows.force.clear();
-        self.rows.force.resize(self.model.fem.size(), 0.0);
-        self.body.prepare(&self.rows.force, step_s).is_ok()
-    }
-
-    pub(super) fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
-        self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
-        // Fails only before the first step.
-        let _ = self.body.compliance(&self.rows.rows, &mut self.rows.work, out);
-    }
-
-    /// Time by which the force follows the velocity between two steps, s. The stiffness of the step, `K (1 + β/h)`, holds the damping `β K` as if
-    /// all motion took a step; between two steps that is a lead of `β/(1 + β/h)`. The step itself damps faster motions by its method: implicit
-    /// Euler takes the force at the end of the step, a lead of `h/2`.
-    pub(super) fn lead_s(&self) -> f64 {
-        match self.body.regime() {
-            Regime::Dynamic => {
-                let damping_s = self.model.fem.damping().stiffness_s;
-                let viscous = damping_s * self.step_s / (self.step_s + damping_s).max(f64::MIN_POSITIVE);
-                viscous + IMPLICIT_SHARE * 0.5 * self.step_s
-            }
-            Regime::QuasiStatic => 0.0,
-        }
-    }
-
-    pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64]) -> f64 {
-        self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
-        let force = self.rows.transposed(&self.model.fem, forces);
-        let _ = self.body.apply_contact(force);
-        0.0
-    }
-
-    /// Changes the velocity by `A⁻¹ Hᵀp/h`, the answer of the step to the impulses `p`.
-    pub(super) fn strike(&mut self, rows: &[SoftRow<'_>], impulses: &[f64]) {
-        self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
-        // Fails only before the first step and for impulses that are not finite.
-        let _ = self.body.strike(self.rows.transposed(&self.model.fem, impulses));
-    }
-
-    /// A step that fails leaves the body where it was, at rest.
-    pub(super) fn finish(&mut self, _step_s: f64) -> bool {
-        let quasi_static = self.body.regime() == Regime::QuasiStatic;
-        let finished = self.body.finish().is_ok();
-        let sound = self.body.position().iter().chain(self.body.velocity()).all(|x| x.is_finite());
-        if !sound || (!finished && !quasi_static) {
-            self.safe.1.fill(0.0);
-            // Of the body's own size.
-            let _ = self.body.set_state(&self.safe.0, &self.safe.1);
-        }
-        self.energy_j = self.body.elastic_energy() + self.body.kinetic_energy();
-        self.turned = self.carrier.pose.rotation.inverse() * self.mean_pose().rotation;
-        finished && sound
-    }
-
-    pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        let Some(point) = anchor.point(row) else { return Vec3::zeros() };
-        place_of(&self.model.fem, &self.carrier.before, point, self.body.position())
-    }
-
-    pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        let Some(point) = anchor.point(row) else { return Vec3::zeros() };
-        let fem = &self.model.fem;
-        let moved = fem.field_over(&point.spread, self.body.midpoint()) * self.step_s;
-        place_of(fem, &self.carrier.pose, point, self.body.position()) + self.carrier.pose.rotation * moved
-    }
-
-    pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        let Some(point) = anchor.point(row) else { return Vec3::zeros() };
-        place_of(&self.model.fem, &self.carrier.pose, point, self.body.position())
-    }
-
-    pub(super) fn node_shift(&self, node: u32) -> Vec3 {
-        self.model.fem.first_of(node).map_or_else(Vec3::zeros, |first| {
-            let x = self.body.position();
-            Vec3::new(x[first], x[first + 1], x[first + 2])
-        })
     }
 
     /// Place of a point of the body now, in the world.
@@ -271,15 +185,113 @@ impl Corotational {
         for (node, mass) in (0..).zip(&self.model.masses) {
             mass_kg += mass;
             rest += fem.rest()[node as usize] * *mass;
-            now += (fem.rest()[node as usize] + self.node_shift(node)) * *mass;
+            now += (fem.rest()[node as usize] + self.displacement(node, When::Now)) * *mass;
         }
         let (rest, now) = (rest / mass_kg, now / mass_kg);
         let mut deformation = Mat3::zeros();
         for (node, mass) in (0..).zip(&self.model.masses) {
             let arm = fem.rest()[node as usize] - rest;
-            deformation += (arm + rest + self.node_shift(node) - now) * arm.transpose() * *mass;
+            deformation += (arm + rest + self.displacement(node, When::Now) - now) * arm.transpose() * *mass;
         }
         let rotation = nearest_rotation(&deformation, &self.turned);
         self.carrier.pose * Pose::from_parts((now - rotation * rest).into(), rotation)
+    }
+}
+
+impl SoftBody for Corotational {
+    fn carrier(&self) -> &Carrier {
+        &self.carrier
+    }
+
+    fn carrier_mut(&mut self) -> &mut Carrier {
+        &mut self.carrier
+    }
+
+    fn prepare(&mut self, step_s: f64) -> bool {
+        self.choose_regime(step_s);
+        self.step_s = step_s;
+        self.safe.0.copy_from_slice(self.body.position());
+        self.safe.1.copy_from_slice(self.body.velocity());
+        self.rows.force.clear();
+        self.rows.force.resize(self.model.fem.size(), 0.0);
+        self.body.prepare(&self.rows.force, step_s).is_ok()
+    }
+
+    fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
+        self.rows.collect(&self.model.fem, &self.carrier, rows);
+        // Fails only before the first step.
+        let _ = self.body.compliance(&self.rows.rows, &mut self.rows.work, out);
+    }
+
+    /// Time by which the force follows the velocity between two steps, s. The stiffness of the step, `K (1 + β/h)`, holds the damping `β K` as if
+    /// all motion took a step; between two steps that is a lead of `β/(1 + β/h)`. The step itself damps faster motions by its method: implicit
+    /// Euler takes the force at the end of the step, a lead of `h/2`.
+    fn lead_s(&self) -> f64 {
+        match self.body.regime() {
+            Regime::Dynamic => {
+                let damping_s = self.model.fem.damping().stiffness_s;
+                let viscous = damping_s * self.step_s / (self.step_s + damping_s).max(f64::MIN_POSITIVE);
+                viscous + IMPLICIT_SHARE * 0.5 * self.step_s
+            }
+            Regime::QuasiStatic => 0.0,
+        }
+    }
+
+    fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64], last: bool) -> f64 {
+        if !last {
+            return 0.0;
+        }
+        self.rows.collect(&self.model.fem, &self.carrier, rows);
+        let force = self.rows.transposed(&self.model.fem, forces);
+        let _ = self.body.apply_contact(force);
+        0.0
+    }
+
+    /// Changes the velocity by `A⁻¹ Hᵀp/h`, the answer of the step to the impulses `p`.
+    fn strike(&mut self, rows: &[SoftRow<'_>], impulses: &[f64]) {
+        self.rows.collect(&self.model.fem, &self.carrier, rows);
+        // Fails only before the first step and for impulses that are not finite.
+        let _ = self.body.strike(self.rows.transposed(&self.model.fem, impulses));
+    }
+
+    /// A step that fails leaves the body where it was, at rest.
+    fn finish(&mut self, _step_s: f64) -> bool {
+        let quasi_static = self.body.regime() == Regime::QuasiStatic;
+        let finished = self.body.finish().is_ok();
+        let sound = self.body.position().iter().chain(self.body.velocity()).all(|x| x.is_finite());
+        if !sound || (!finished && !quasi_static) {
+            self.safe.1.fill(0.0);
+            // Of the body's own size.
+            let _ = self.body.set_state(&self.safe.0, &self.safe.1);
+        }
+        self.energy_j = self.body.elastic_energy() + self.body.kinetic_energy();
+        self.turned = self.carrier.pose.rotation.inverse() * self.mean_pose().rotation;
+        finished && sound
+    }
+
+    fn rest(&self, node: u32) -> Vec3 {
+        self.model.fem.rest()[node as usize]
+    }
+
+    fn displacement(&self, node: u32, when: When) -> Vec3 {
+        let fem = &self.model.fem;
+        let now = fem.at_node(node, self.body.position());
+        if when == When::Free { now + fem.at_node(node, self.body.midpoint()) * self.step_s } else { now }
+    }
+
+    fn reaches(&self, node: u32) -> bool {
+        self.model.fem.first_of(node).is_some()
+    }
+
+    fn skin(&self) -> Option<&Arc<SoftSkin>> {
+        Some(&self.model.surface)
+    }
+
+    fn self_contact(&self) -> bool {
+        self.model.self_contact
+    }
+
+    fn energy_j(&self) -> f64 {
+        self.energy_j
     }
 }

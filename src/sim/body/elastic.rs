@@ -12,7 +12,7 @@
 
 use super::carrier::{CarriedBy, Carrier};
 use super::surface::SoftSkin;
-use super::{Anchor, FemRows, Point, SoftRow, place_of};
+use super::{Anchor, FemRows, Point, SoftBody, SoftRow, When, place_of};
 use crate::fem::{
     Attachment, ElasticBody, FemError, FemModel, FemSkin, ReducedBody, ReducedModel, SlowVibrations, StaticAnswer,
     StaticBody,
@@ -140,7 +140,7 @@ pub struct Elastic {
     inner: Inner,
     /// The body goes from rest to rest in the step under way.
     is_static: bool,
-    pub(super) carrier: Carrier,
+    carrier: Carrier,
     /// Displacement of each touching node, and that at the start of the step.
     shift: Vec<Vec3>,
     start: Vec<Vec3>,
@@ -226,35 +226,6 @@ impl Elastic {
         }
     }
 
-    pub(super) fn energy_j(&self) -> f64 {
-        match &self.inner {
-            Inner::Full { body, .. } if !self.is_static => body.ledger().total_j(),
-            Inner::Reduced { body, .. } if !self.is_static => body.ledger().total_j(),
-            _ => {
-                let work = |(k, f): (usize, &Vec3)| 0.5 * f.dot(&(self.shift[k] - self.model.answer.sag(k)));
-                self.force.iter().enumerate().map(work).sum()
-            }
-        }
-    }
-
-    pub(super) fn reaches(&self, point: &Point) -> bool {
-        point.spread.parts().any(|(node, _)| self.model.touch(node).is_some())
-    }
-
-    pub(super) fn prepare(&mut self, step_s: f64) -> bool {
-        self.step_s = step_s;
-        let slow = self.model.vibrations.as_ref();
-        let period_s = slow.map_or(f64::INFINITY, |slow| std::f64::consts::TAU / slow.slowest.sqrt());
-        let at_rest = matches!(self.inner, Inner::Static) || self.carrier.moves();
-        self.is_static = at_rest || RESOLVED * step_s > period_s;
-        match &mut self.inner {
-            _ if self.is_static => true,
-            Inner::Static => true,
-            Inner::Full { body, none } => body.prepare(none, step_s).is_ok(),
-            Inner::Reduced { body, none, .. } => body.prepare(none, step_s).is_ok(),
-        }
-    }
-
     /// Numbers of rows on the touching nodes, in the carrier frame.
     fn collect(&mut self, rows: &[SoftRow<'_>]) {
         let touches = &mut self.touches;
@@ -262,12 +233,9 @@ impl Elastic {
         touches.parts.clear();
         touches.first.push(0);
         for row in rows {
-            let direction = self.carrier.pose.rotation.inverse_transform_vector(&row.direction);
-            if let Some(point) = row.anchor.point(row.row) {
-                for (node, weight) in point.spread.parts() {
-                    touches.parts.extend(self.model.touch(node).map(|at| (at, direction * weight)));
-                }
-            }
+            row.on_nodes(&self.carrier, |node, force| {
+                touches.parts.extend(self.model.touch(node).map(|at| (at, force)));
+            });
             touches.first.push(touches.parts.len());
         }
     }
@@ -289,73 +257,11 @@ impl Elastic {
         }
     }
 
-    pub(super) fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
-        if self.is_static {
-            self.collect(rows);
-            self.fill_answer(rows.len(), out);
-            return;
-        }
-        match &mut self.inner {
-            Inner::Static => {}
-            Inner::Full { body, .. } => {
-                self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
-                // Fails only before the first step.
-                let _ = body.compliance(&self.rows.rows, &mut self.rows.work, out);
-            }
-            Inner::Reduced { body, rows: shapes, none } => {
-                let size = none.len();
-                shapes.clear();
-                shapes.resize(rows.len() * size, 0.0);
-                for (row, shape) in rows.iter().zip(shapes.chunks_exact_mut(size.max(1))) {
-                    let direction = self.carrier.pose.rotation.inverse_transform_vector(&row.direction);
-                    let Some(point) = row.anchor.point(row.row) else { continue };
-                    for (node, weight) in point.spread.parts() {
-                        body.add_force(node, &(direction * weight), shape);
-                    }
-                }
-                body.compliance(shapes, out);
-            }
-        }
-        // The law is on the velocity at the end, v⁺ = 2 v̂ − v: twice the compliance of the midpoint.
-        out.iter_mut().for_each(|w| *w *= 2.0);
-    }
-
-    pub(super) fn answer(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) -> bool {
-        if self.is_static {
-            return false;
-        }
-        self.collect(rows);
-        self.fill_answer(rows.len(), out);
-        true
-    }
-
-    pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64], last: bool) -> f64 {
-        let at_rest = self.is_static;
-        // A static body takes the forces of every pass, the last one too, before it is the last.
-        if at_rest == last {
-            return 0.0;
-        }
-        self.collect(rows);
-        self.force.fill(Vec3::zeros());
-        for (row, force) in forces.iter().enumerate() {
-            for (at, value) in self.touches.of(row) {
-                self.force[*at] += value * *force;
-            }
-        }
-        if at_rest {
-            return self.come_to_rest();
-        }
-        if forces.iter().all(|x| x.is_finite()) {
-            self.load_inner(rows, forces);
-        }
-        0.0
-    }
-
     fn load_inner(&mut self, rows: &[SoftRow<'_>], forces: &[f64]) {
         match &mut self.inner {
             Inner::Static => {}
             Inner::Full { body, .. } => {
-                self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
+                self.rows.collect(&self.model.fem, &self.carrier, rows);
                 // Of the body's own size.
                 let _ = body.apply_contact(self.rows.transposed(&self.model.fem, forces));
             }
@@ -384,53 +290,9 @@ impl Elastic {
         farthest
     }
 
-    pub(super) fn finish(&mut self, _step_s: f64) -> bool {
-        if !self.is_static {
-            match &mut self.inner {
-                Inner::Static => {}
-                Inner::Full { body, .. } => body.finish(),
-                Inner::Reduced { body, .. } => body.finish(),
-            }
-            for (shift, node) in self.shift.iter_mut().zip(self.model.answer.nodes()) {
-                *shift = self.inner.displacement(&self.model.fem, *node);
-            }
-        }
-        self.start.copy_from_slice(&self.shift);
-        self.shift.iter().all(|shift| shift.iter().all(|x| x.is_finite()))
-    }
-
     /// Weighted sum over the touching nodes of a point.
     fn sum(&self, point: &Point, of: impl Fn(usize) -> Vec3) -> Vec3 {
         point.spread.parts().filter_map(|(node, weight)| Some(of(self.model.touch(node)?) * weight)).sum()
-    }
-
-    fn in_world(&self, anchor: &Anchor, row: usize, of: impl Fn(usize) -> Vec3) -> Vec3 {
-        self.in_frame(&self.carrier.pose, anchor, row, of)
-    }
-
-    /// Place in the world with the carrier frame at `pose`.
-    fn in_frame(&self, pose: &Pose, anchor: &Anchor, row: usize, of: impl Fn(usize) -> Vec3) -> Vec3 {
-        let Some(point) = anchor.point(row) else { return Vec3::zeros() };
-        pose.rotation * (point.rest + self.sum(point, of)) + pose.translation.vector
-    }
-
-    pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        self.in_frame(&self.carrier.before, anchor, row, |at| self.start[at])
-    }
-
-    pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        if self.is_static {
-            return self.in_world(anchor, row, |at| self.model.answer.sag(at));
-        }
-        let nodes = self.model.answer.nodes();
-        self.in_world(anchor, row, |at| {
-            let (free, before) = self.inner.speeds(&self.model.fem, nodes[at]);
-            self.start[at] + (free * 2.0 - before) * self.step_s
-        })
-    }
-
-    pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        self.in_world(anchor, row, |at| self.shift[at])
     }
 
     /// Slow vibrations of a body with time.
@@ -446,18 +308,15 @@ impl Elastic {
 
     /// Place of an anchor once the body has come to rest under the forces of the step, in the world.
     pub(in crate::sim) fn place_at_rest(&self, anchor: &Anchor) -> Vec3 {
-        if self.is_static {
-            return self.place(anchor, 0);
-        }
         let answer = &self.model.answer;
         let pressed = || self.force.iter().enumerate().filter(|(_, force)| **force != Vec3::zeros());
-        self.in_world(anchor, 0, |at| {
-            answer.sag(at) + pressed().map(|(by, force)| answer.between(at, by) * force).sum::<Vec3>()
-        })
-    }
-
-    pub(super) fn node_shifts(&self, node: u32) -> [Vec3; 2] {
-        self.model.touch(node).map_or([Vec3::zeros(); 2], |at| [self.start[at], self.shift[at]])
+        let at_rest = |at: usize| match self.is_static {
+            true => self.shift[at],
+            false => answer.sag(at) + pressed().map(|(by, force)| answer.between(at, by) * force).sum::<Vec3>(),
+        };
+        let pose = &self.carrier.pose;
+        let local = anchor.value(0, |node| self.model.touch(node).map_or(Vec3::zeros(), at_rest));
+        pose.rotation * local + pose.translation.vector
     }
 
     /// Place of a point of the body now, in the world.
@@ -467,8 +326,144 @@ impl Elastic {
             Inner::Full { body, .. } if !self.is_static => {
                 place_of(&self.model.fem, &self.carrier.pose, point, body.position())
             }
-            _ => self.in_world(&Anchor::Point(point.clone()), 0, |at| self.shift[at]),
+            _ => {
+                let pose = &self.carrier.pose;
+                pose.rotation * (point.rest + self.sum(point, |at| self.shift[at])) + pose.translation.vector
+            }
         }
+    }
+}
+
+impl SoftBody for Elastic {
+    fn carrier(&self) -> &Carrier {
+        &self.carrier
+    }
+
+    fn carrier_mut(&mut self) -> &mut Carrier {
+        &mut self.carrier
+    }
+
+    fn prepare(&mut self, step_s: f64) -> bool {
+        self.step_s = step_s;
+        let slow = self.model.vibrations.as_ref();
+        let period_s = slow.map_or(f64::INFINITY, |slow| std::f64::consts::TAU / slow.slowest.sqrt());
+        let at_rest = matches!(self.inner, Inner::Static) || self.carrier.moves();
+        self.is_static = at_rest || RESOLVED * step_s > period_s;
+        match &mut self.inner {
+            _ if self.is_static => true,
+            Inner::Static => true,
+            Inner::Full { body, none } => body.prepare(none, step_s).is_ok(),
+            Inner::Reduced { body, none, .. } => body.prepare(none, step_s).is_ok(),
+        }
+    }
+
+    fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
+        if self.is_static {
+            self.collect(rows);
+            self.fill_answer(rows.len(), out);
+            return;
+        }
+        match &mut self.inner {
+            Inner::Static => {}
+            Inner::Full { body, .. } => {
+                self.rows.collect(&self.model.fem, &self.carrier, rows);
+                // Fails only before the first step.
+                let _ = body.compliance(&self.rows.rows, &mut self.rows.work, out);
+            }
+            Inner::Reduced { body, rows: shapes, none } => {
+                let size = none.len();
+                shapes.clear();
+                shapes.resize(rows.len() * size, 0.0);
+                for (row, shape) in rows.iter().zip(shapes.chunks_exact_mut(size.max(1))) {
+                    row.on_nodes(&self.carrier, |node, force| body.add_force(node, &force, shape));
+                }
+                body.compliance(shapes, out);
+            }
+        }
+        // The law is on the velocity at the end, v⁺ = 2 v̂ − v: twice the compliance of the midpoint.
+        out.iter_mut().for_each(|w| *w *= 2.0);
+    }
+
+    fn answer(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) -> bool {
+        if self.is_static {
+            return false;
+        }
+        self.collect(rows);
+        self.fill_answer(rows.len(), out);
+        true
+    }
+
+    fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64], last: bool) -> f64 {
+        let at_rest = self.is_static;
+        // A static body takes the forces of every pass, the last one too, before it is the last.
+        if at_rest == last {
+            return 0.0;
+        }
+        self.collect(rows);
+        self.force.fill(Vec3::zeros());
+        for (row, force) in forces.iter().enumerate() {
+            for (at, value) in self.touches.of(row) {
+                self.force[*at] += value * *force;
+            }
+        }
+        if at_rest {
+            return self.come_to_rest();
+        }
+        if forces.iter().all(|x| x.is_finite()) {
+            self.load_inner(rows, forces);
+        }
+        0.0
+    }
+
+    fn finish(&mut self, _step_s: f64) -> bool {
+        if !self.is_static {
+            match &mut self.inner {
+                Inner::Static => {}
+                Inner::Full { body, .. } => body.finish(),
+                Inner::Reduced { body, .. } => body.finish(),
+            }
+            for (shift, node) in self.shift.iter_mut().zip(self.model.answer.nodes()) {
+                *shift = self.inner.displacement(&self.model.fem, *node);
+            }
+        }
+        self.start.copy_from_slice(&self.shift);
+        self.shift.iter().all(|shift| shift.iter().all(|x| x.is_finite()))
+    }
+
+    fn energy_j(&self) -> f64 {
+        match &self.inner {
+            Inner::Full { body, .. } if !self.is_static => body.ledger().total_j(),
+            Inner::Reduced { body, .. } if !self.is_static => body.ledger().total_j(),
+            _ => {
+                let work = |(k, f): (usize, &Vec3)| 0.5 * f.dot(&(self.shift[k] - self.model.answer.sag(k)));
+                self.force.iter().enumerate().map(work).sum()
+            }
+        }
+    }
+
+    fn rest(&self, node: u32) -> Vec3 {
+        self.model.fem.rest()[node as usize]
+    }
+
+    fn displacement(&self, node: u32, when: When) -> Vec3 {
+        let Some(at) = self.model.touch(node) else { return Vec3::zeros() };
+        match when {
+            When::Start => self.start[at],
+            When::Now => self.shift[at],
+            When::Free if self.is_static => self.model.answer.sag(at),
+            When::Free => {
+                let (free, before) = self.inner.speeds(&self.model.fem, node);
+                self.start[at] + (free * 2.0 - before) * self.step_s
+            }
+        }
+    }
+
+    fn reaches(&self, node: u32) -> bool {
+        self.model.touch(node).is_some()
+    }
+
+    fn skin(&self) -> Option<&Arc<SoftSkin>> {
+        Some(&self.model.surface)
     }
 }
 

@@ -18,12 +18,13 @@
 //! | tissue | equilibrium to equilibrium with the factor of an earlier step | [`tissue`] |
 //! | beam | equilibrium to equilibrium, clamped at its hub | [`beam`] |
 //!
-//! Rigid bodies enter a row by six numbers; `assemble` forms their products itself. All other kinds are *soft*: a row acts on an
-//! [`Anchor`] along a direction. An anchor gives the places that a row needs: at the start of the step, and at its end without
-//! constraint forces.
+//! Rigid bodies enter a row by six numbers; `assemble` forms their products itself. All other kinds implement [`SoftBody`]: a row acts on an
+//! [`Anchor`] along a direction, and an anchor has its place from the displacements of nodes. A new kind is one file that implements the
+//! trait, and one line of [`Body`]; a kind of another crate is [`Body::Custom`] (`examples/sample_body.rs`).
 //!
 //! Every soft body has a [`carrier`] frame, in which its own state is kept: the world, a support that moves (breathing), or a tool.
 
+pub(super) mod anchor;
 pub(super) mod beam;
 pub(super) mod carrier;
 pub(super) mod corotational;
@@ -33,14 +34,18 @@ pub(super) mod surface;
 pub(super) mod tissue;
 
 use super::ids::HandId;
-use crate::fem::{Compliance, FemModel, Rows, Spread};
+use crate::fem::{Compliance, FemModel, Rows};
 use crate::math::{Pose, Vec3};
 use crate::mechanism::pmi::RigidBody;
 use crate::shared::ToolSample;
+pub(super) use anchor::Anchor;
+pub use anchor::{Point, SoftRow};
 use beam::Beam;
 use carrier::Carrier;
 use corotational::Corotational;
 use elastic::Elastic;
+use std::sync::Arc;
+use surface::SoftSkin;
 use tissue::Tissue;
 
 /// A body of the scene, as it is now.
@@ -57,52 +62,94 @@ pub enum Body {
     Tissue(Box<Tissue>),
     /// A beam clamped at its hub.
     Beam(Box<Beam>),
+    /// A soft body of another crate.
+    Custom(Box<dyn SoftBody>),
 }
 
-/// A part of a finite element body that moves as one.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// Where it is at rest, in the frame of the body.
-    pub rest: Vec3,
-    /// Nodes and shares.
-    pub spread: Spread,
+/// An instant of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Its start.
+    Start,
+    /// Its end, without constraint forces.
+    Free,
+    /// Now: the end of the step, as far as its forces are known.
+    Now,
 }
 
-/// Where a constraint acts on a soft body.
-#[derive(Clone, Debug)]
-pub(super) enum Anchor {
-    /// All rows act on one point.
-    Point(Point),
-    /// Each row acts on a point of its own.
-    Points(Box<[Point; 3]>),
-    /// Arc length on a beam, m.
-    Along(f64),
-}
+/// A body that deforms: nodes whose displacements answer forces. Everything is in the frame of [`Self::carrier`], in SI units.
+pub trait SoftBody: Send {
+    /// The frame that the state is kept in.
+    fn carrier(&self) -> &Carrier;
 
-impl Anchor {
-    /// The point of row `row`; none on a beam.
-    pub(super) fn point(&self, row: usize) -> Option<&Point> {
-        match self {
-            Self::Point(point) => Some(point),
-            Self::Points(points) => points.get(row),
-            Self::Along(_) => None,
-        }
+    /// The same, to be moved.
+    fn carrier_mut(&mut self) -> &mut Carrier;
+
+    /// Begins a step of `step_s`: free motion and matrix. False when the step has no matrix.
+    fn prepare(&mut self, step_s: f64) -> bool;
+
+    /// Displacement over the step along each row for a unit force along each row, m/N, row-major. Symmetric, positive semi-definite.
+    fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]);
+
+    /// Takes the forces of the step along rows, N. `last`: no other forces follow in the step. A body whose contacts must be detected again at its
+    /// new place takes all forces, and gives the largest change of place since the last call in the step, m; others wait for the last ones and give zero.
+    fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64], last: bool) -> f64;
+
+    /// Ends the step. False when the body could not follow.
+    fn finish(&mut self, step_s: f64) -> bool;
+
+    /// Place of a node at rest, m.
+    fn rest(&self, node: u32) -> Vec3;
+
+    /// Displacement of a node, m.
+    fn displacement(&self, node: u32, when: When) -> Vec3;
+
+    /// Forces on a node move it.
+    fn reaches(&self, node: u32) -> bool;
+
+    /// Surface that contacts are detected on; none for a body that they do not act on.
+    fn skin(&self) -> Option<&Arc<SoftSkin>>;
+
+    /// Contacts of the body with itself are detected.
+    fn self_contact(&self) -> bool {
+        false
     }
 
-    /// Arc length on a beam, m; zero elsewhere.
-    pub(super) fn along(&self) -> f64 {
-        if let Self::Along(at_m) = self { *at_m } else { 0.0 }
+    /// Changes the compliance of rows over the step into the one that the haptic tick uses between two steps. False, and nothing changed, where
+    /// they are the same.
+    fn answer(&mut self, _rows: &[SoftRow<'_>], _out: &mut [f64]) -> bool {
+        false
+    }
+
+    /// Time by which the force follows the velocity between two steps, s ([`crate::mechanism::Row::lead_s`]).
+    fn lead_s(&self) -> f64 {
+        0.0
+    }
+
+    /// Takes impulses along rows after the step, N·s: they change the velocity and not the place. Bodies without a velocity of their own pass them
+    /// on to their support.
+    fn strike(&mut self, _rows: &[SoftRow<'_>], _impulses: &[f64]) {}
+
+    /// Kinetic and elastic energy, J, as far as the kind keeps account of it.
+    fn energy_j(&self) -> f64 {
+        0.0
+    }
+
+    /// Moves the carrier frame through a step of `step_s`, at whose end the tools are as in `tools`.
+    fn carry(&mut self, tools: &[ToolSample], step_s: f64) {
+        self.carrier_mut().advance(tools, step_s);
+    }
+
+    /// Place at an arc length in the world, for bodies that have arc lengths in place of nodes.
+    fn along(&self, _at_m: f64, _when: When) -> Vec3 {
+        Vec3::zeros()
     }
 }
 
-/// A row on a soft body.
-#[derive(Clone, Copy)]
-pub(super) struct SoftRow<'a> {
-    pub anchor: &'a Anchor,
-    /// Row of the constraint.
-    pub row: usize,
-    /// Direction in the world, with the sign of the body's side.
-    pub direction: Vec3,
+/// What does not change about a soft body of another crate.
+pub trait SoftModel: std::fmt::Debug + Send + Sync {
+    /// The body at rest in its frame.
+    fn body(&self, carrier: Carrier) -> Box<dyn SoftBody>;
 }
 
 /// Memory of a finite element body for rows, kept from step to step.
@@ -114,14 +161,11 @@ pub(super) struct FemRows {
 }
 
 impl FemRows {
-    /// Collects rows in the frame of a body at `pose`.
-    pub(super) fn collect(&mut self, model: &FemModel, pose: &Pose, rows: &[SoftRow<'_>]) {
+    /// Collects rows in the frame of `carrier`.
+    pub(super) fn collect(&mut self, model: &FemModel, carrier: &Carrier, rows: &[SoftRow<'_>]) {
         self.rows.clear();
         for row in rows {
-            let direction = pose.rotation.inverse_transform_vector(&row.direction);
-            if let Some(point) = row.anchor.point(row.row) {
-                self.rows.push_spread(model, &point.spread, &direction);
-            }
+            self.rows.push_forces(model, |each| row.on_nodes(carrier, each));
         }
     }
 
@@ -139,20 +183,31 @@ pub(super) fn place_of(model: &FemModel, pose: &Pose, point: &Point, x: &[f64]) 
     pose.rotation * (point.rest + model.field_over(&point.spread, x)) + pose.translation.vector
 }
 
-/// Evaluates an expression with the soft body of a variant; the second expression for bodies that are not soft.
-macro_rules! with_soft {
-    ($body:expr, $soft:ident => $value:expr, $other:expr) => {
-        match $body {
-            Body::Elastic($soft) => $value,
-            Body::Corotational($soft) => $value,
-            Body::Tissue($soft) => $value,
-            Body::Beam($soft) => $value,
-            Body::Fixed | Body::Rigid(_) => $other,
-        }
-    };
-}
-
 impl Body {
+    /// The soft body.
+    pub(super) fn soft(&self) -> Option<&dyn SoftBody> {
+        Some(match self {
+            Self::Fixed | Self::Rigid(_) => return None,
+            Self::Elastic(body) => &**body,
+            Self::Corotational(body) => &**body,
+            Self::Tissue(body) => &**body,
+            Self::Beam(body) => &**body,
+            Self::Custom(body) => &**body,
+        })
+    }
+
+    /// The soft body, to be changed.
+    pub(super) fn soft_mut(&mut self) -> Option<&mut dyn SoftBody> {
+        Some(match self {
+            Self::Fixed | Self::Rigid(_) => return None,
+            Self::Elastic(body) => &mut **body,
+            Self::Corotational(body) => &mut **body,
+            Self::Tissue(body) => &mut **body,
+            Self::Beam(body) => &mut **body,
+            Self::Custom(body) => &mut **body,
+        })
+    }
+
     /// The rigid body.
     #[must_use]
     pub fn rigid(&self) -> Option<&RigidBody> {
@@ -191,18 +246,18 @@ impl Body {
     /// The body deforms.
     #[must_use]
     pub fn is_soft(&self) -> bool {
-        with_soft!(self, _body => true, false)
+        self.soft().is_some()
     }
 
     /// Pose of the carrier frame of a soft body, in the world.
     #[must_use]
     pub fn carrier(&self) -> Option<&Pose> {
-        self.frame().map(|frame| &frame.pose)
+        self.frame().map(Carrier::pose)
     }
 
     /// Carrier frame of a soft body.
     pub(super) fn frame(&self) -> Option<&Carrier> {
-        with_soft!(self, body => Some(&body.carrier), None)
+        self.soft().map(SoftBody::carrier)
     }
 
     /// The hand whose tool carries the body.
@@ -210,116 +265,36 @@ impl Body {
         self.frame().and_then(Carrier::hand)
     }
 
-    /// Moves the carrier frame through a step of `step_s`, at whose end the tools are as in `tools`.
-    pub(super) fn carry(&mut self, tools: &[ToolSample], step_s: f64) {
-        with_soft!(self, body => body.carrier.advance(tools, step_s), ());
-        if let Self::Beam(beam) = self {
-            beam.follow();
-        }
-    }
-
     /// Kinetic and elastic energy, J, as far as the kind keeps account of it.
     #[must_use]
     pub fn energy_j(&self) -> f64 {
         match self {
             Self::Rigid(body) => body.ledger().total_j(),
-            Self::Elastic(body) => body.energy_j(),
-            Self::Corotational(body) => body.energy_j(),
-            Self::Fixed | Self::Tissue(_) | Self::Beam(_) => 0.0,
+            _ => self.soft().map_or(0.0, SoftBody::energy_j),
         }
     }
 
-    /// Free motion of a soft body in a step of `step_s`; false when the step has no matrix.
-    pub(super) fn prepare(&mut self, step_s: f64) -> bool {
-        with_soft!(self, body => body.prepare(step_s), true)
-    }
-
-    /// Compliance of rows over the step, m/N, row-major.
-    pub(super) fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
-        with_soft!(self, body => body.compliance(rows, out), ());
-    }
-
-    /// Changes the compliance of rows over the step, m/N, into the one that the haptic tick uses between two steps; false, and nothing
-    /// changed, where they are the same.
-    pub(super) fn answer(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) -> bool {
-        if let Self::Elastic(body) = self { body.answer(rows, out) } else { false }
-    }
-
-    /// Viscosity of a soft body as the haptic tick has it between two steps ([`crate::mechanism::Row::lead_s`]).
+    /// Viscosity of a soft body as the haptic tick has it between two steps.
     pub(super) fn lead_s(&self) -> f64 {
-        if let Self::Corotational(body) = self { body.lead_s() } else { 0.0 }
+        self.soft().map_or(0.0, SoftBody::lead_s)
     }
 
-    /// Takes the forces of the step on rows. Gives the largest change of place since the last call in the step, m, for bodies
-    /// whose contacts are detected again at the new place; zero for others.
-    pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64], last: bool) -> f64 {
-        match self {
-            Self::Elastic(body) => body.apply(rows, forces, last),
-            Self::Corotational(body) if last => body.apply(rows, forces),
-            Self::Tissue(body) if last => body.apply(rows, forces),
-            Self::Beam(body) if last => body.apply(rows, forces),
-            _ => 0.0,
+    /// Place of an anchor in the world; for the rotation of a patch its rotation vector since the start of the step.
+    pub(super) fn place(&self, anchor: &Anchor, row: usize, when: When) -> Vec3 {
+        let Some(soft) = self.soft() else { return Vec3::zeros() };
+        if let Anchor::Along(at_m) = anchor {
+            return soft.along(*at_m, when);
         }
+        let pose = if when == When::Start { &soft.carrier().before } else { &soft.carrier().pose };
+        let turned = pose.rotation * anchor.value(row, |node| soft.displacement(node, when));
+        if anchor.is_turn() { turned } else { turned + pose.translation.vector }
     }
 
-    /// Takes impulses on rows after the step, N·s: they change the velocity and not the place. Bodies without a velocity of their own pass them
-    /// on to their support.
-    pub(super) fn strike(&mut self, rows: &[SoftRow<'_>], impulses: &[f64]) {
-        if let Self::Corotational(body) = self {
-            body.strike(rows, impulses);
-        }
-    }
-
-    /// State at the end of the step; false when the body could not follow.
-    pub(super) fn finish(&mut self, step_s: f64) -> bool {
-        with_soft!(self, body => body.finish(step_s), true)
-    }
-
-    /// Place of an anchor at the start of the step.
-    pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        with_soft!(self, body => body.start_place(anchor, row), Vec3::zeros())
-    }
-
-    /// Place of an anchor at the end of the step without constraint forces.
-    pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        with_soft!(self, body => body.free_place(anchor, row), Vec3::zeros())
-    }
-
-    /// Place of an anchor now: after `finish` at the end of the step.
-    pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        with_soft!(self, body => body.place(anchor, row), Vec3::zeros())
-    }
-
-    /// The body yields at an anchor: not all nodes there are fixed.
+    /// The body yields at an anchor: forces move a node there.
     pub(super) fn yields_at(&self, anchor: &Anchor) -> bool {
-        match (self, anchor.point(0)) {
-            (Self::Beam(_), _) => true,
-            (Self::Elastic(body), Some(point)) => body.reaches(point),
-            (Self::Corotational(_) | Self::Tissue(_), Some(point)) => {
-                self.fem().is_some_and(|fem| point.spread.parts().any(|(node, _)| fem.first_of(node).is_some()))
-            }
-            _ => false,
-        }
-    }
-
-    /// Finite element model of the body.
-    #[must_use]
-    pub fn fem(&self) -> Option<&FemModel> {
-        match self {
-            Self::Elastic(body) => Some(&body.model().fem),
-            Self::Corotational(body) => Some(&body.model().fem),
-            Self::Tissue(body) => Some(&body.model().fem),
-            Self::Fixed | Self::Rigid(_) | Self::Beam(_) => None,
-        }
-    }
-
-    /// Displacement of a node in the carrier frame, m: at the start of the step, and as far as is known at its end.
-    pub(super) fn node_shifts(&self, node: u32) -> [Vec3; 2] {
-        match self {
-            Self::Elastic(body) => body.node_shifts(node),
-            Self::Corotational(body) => [body.node_shift(node); 2],
-            Self::Tissue(body) => [body.node_shift(node); 2],
-            Self::Fixed | Self::Rigid(_) | Self::Beam(_) => [Vec3::zeros(); 2],
+        match anchor {
+            Anchor::Along(_) => true,
+            _ => self.soft().is_some_and(|soft| anchor.has_node(|node| soft.reaches(node))),
         }
     }
 }

@@ -31,6 +31,12 @@ impl SoftSkin {
         Self::of(mesh, |node| touching.binary_search(&node).is_ok())
     }
 
+    /// Nodes numbered from zero at these places, and triangles between them that face outwards.
+    #[must_use]
+    pub fn of_triangles(rest: &[crate::math::Vec3], triangles: &[[u32; 3]]) -> Self {
+        Self { nodes: (0..rest.len() as u32).collect(), surface: SoftSurface::new(rest, triangles) }
+    }
+
     fn of(mesh: &TetMesh, own: impl Fn(u32) -> bool) -> Self {
         let mut triangles = mesh.fine_skin();
         let mut nodes: Vec<u32> = triangles.iter().flatten().copied().filter(|node| own(*node)).collect();

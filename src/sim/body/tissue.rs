@@ -4,7 +4,8 @@
 
 use super::super::source::needle::TissueModel;
 use super::carrier::{CarriedBy, Carrier};
-use super::{Anchor, FemRows, Point, SoftRow, place_of};
+use super::surface::SoftSkin;
+use super::{FemRows, Point, SoftBody, SoftRow, When, place_of};
 use crate::fem::{FemError, Spread, TissueBody};
 use crate::math::{Pose, Vec3};
 use std::sync::Arc;
@@ -29,7 +30,7 @@ pub struct Tissue {
     pub(in crate::sim) model: Arc<TissueModel>,
     pub(in crate::sim) body: TissueBody,
     /// Frame of the support.
-    pub(super) carrier: Carrier,
+    carrier: Carrier,
     rows: FemRows,
 }
 
@@ -142,43 +143,53 @@ impl Tissue {
         }
         best
     }
+}
 
-    pub(super) fn prepare(&mut self, _step_s: f64) -> bool {
+impl SoftBody for Tissue {
+    fn carrier(&self) -> &Carrier {
+        &self.carrier
+    }
+
+    fn carrier_mut(&mut self) -> &mut Carrier {
+        &mut self.carrier
+    }
+
+    fn prepare(&mut self, _step_s: f64) -> bool {
         self.body.prepare().is_ok()
     }
 
-    pub(super) fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
-        self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
+    fn compliance(&mut self, rows: &[SoftRow<'_>], out: &mut [f64]) {
+        self.rows.collect(&self.model.fem, &self.carrier, rows);
         self.body.compliance(&self.rows.rows, &mut self.rows.work, out);
     }
 
-    pub(super) fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64]) -> f64 {
-        self.rows.collect(&self.model.fem, &self.carrier.pose, rows);
-        // Of the body's own size.
-        let _ = self.body.apply(self.rows.transposed(&self.model.fem, forces));
+    fn apply(&mut self, rows: &[SoftRow<'_>], forces: &[f64], last: bool) -> f64 {
+        if last {
+            self.rows.collect(&self.model.fem, &self.carrier, rows);
+            // Of the body's own size.
+            let _ = self.body.apply(self.rows.transposed(&self.model.fem, forces));
+        }
         0.0
     }
 
-    pub(super) fn finish(&mut self, step_s: f64) -> bool {
+    fn finish(&mut self, step_s: f64) -> bool {
         self.body.finish(step_s)
     }
 
-    pub(super) fn start_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        anchor.point(row).map_or_else(Vec3::zeros, |point| {
-            place_of(&self.model.fem, &self.carrier.before, point, self.body.position())
-        })
+    fn rest(&self, node: u32) -> Vec3 {
+        self.model.fem.rest()[node as usize]
     }
 
-    pub(super) fn free_place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        let Some(point) = anchor.point(row) else { return Vec3::zeros() };
-        place_of(&self.model.fem, &self.carrier.pose, point, self.body.next())
+    fn displacement(&self, node: u32, when: When) -> Vec3 {
+        let x = if when == When::Free { self.body.next() } else { self.body.position() };
+        self.model.fem.at_node(node, x)
     }
 
-    pub(super) fn place(&self, anchor: &Anchor, row: usize) -> Vec3 {
-        anchor.point(row).map_or_else(Vec3::zeros, |point| self.now(point))
+    fn reaches(&self, node: u32) -> bool {
+        self.model.fem.first_of(node).is_some()
     }
 
-    pub(super) fn node_shift(&self, node: u32) -> Vec3 {
-        self.model.fem.field_at(&crate::fem::Attachment::node(node), self.body.position())
+    fn skin(&self) -> Option<&Arc<SoftSkin>> {
+        Some(&self.model.touching)
     }
 }

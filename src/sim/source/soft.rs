@@ -7,7 +7,7 @@
 //! because detection covers the way from the start of the step.
 
 use super::super::body::surface::SoftSkin;
-use super::super::body::{Anchor, Body, Point, rigid::Mover};
+use super::super::body::{Anchor, Body, Point, When, rigid::Mover};
 use super::super::constraint::{Constraint, End, Span};
 use super::super::ids::{BodyId, HandId, MoverId, PerMover};
 use super::super::model::SimModel;
@@ -15,7 +15,7 @@ use crate::collision::Reduction;
 use crate::collision::soft::{
     FacePoint, Partner, RigidPlace, SoftContact, SoftFinder, SoftPlace, SoftQuery, SoftReduction,
 };
-use crate::fem::{FemModel, Spread};
+use crate::fem::Spread;
 use crate::geometry::Surface;
 use crate::math::{Pose, Vec3, steady_tangents};
 use crate::mechanism::{BlockId, Law};
@@ -64,12 +64,8 @@ impl SoftContacts {
     /// For the bodies of a scene.
     pub(in crate::sim) fn new(bodies: &[Body]) -> Self {
         let touching = |(index, body): (usize, &Body)| {
-            let (skin, with_itself) = match body {
-                Body::Elastic(body) => (&body.model().surface, false),
-                Body::Corotational(body) => (&body.model().surface, body.model().self_contact),
-                Body::Tissue(body) => (&body.model().touching, false),
-                Body::Fixed | Body::Rigid(_) | Body::Beam(_) => return None,
-            };
+            let body = body.soft()?;
+            let (skin, with_itself) = (body.skin()?, body.self_contact());
             let place = SoftPlace::new(&skin.surface);
             let (now, before) = (Vec::new(), Vec::new());
             Some(Touching { body: BodyId(index), skin: skin.clone(), place, now, before, with_itself })
@@ -93,12 +89,15 @@ impl SoftContacts {
                 self.with_tool(index, hand, around, out);
             }
             for other in (0..around.model.bodies.len()).map(BodyId) {
-                if !around.bodies[other].is_soft() {
+                let joined = around.model.are_joined(self.bodies[index].body, other);
+                if !around.bodies[other].is_soft() && !joined {
                     self.with_rigid(index, other, around, out);
                 }
             }
             for other in index + 1..self.bodies.len() {
-                self.with_soft(index, other, around, out);
+                if !around.model.are_joined(self.bodies[index].body, self.bodies[other].body) {
+                    self.with_soft(index, other, around, out);
+                }
             }
             if self.bodies[index].with_itself {
                 self.with_itself(index, around, out);
@@ -223,12 +222,13 @@ impl Touching {
     /// Places of its surface in the world: now as far as is known, and at the start of the step.
     fn refit(&mut self, around: &Surroundings<'_>) {
         let body = &around.bodies[self.body];
-        let (Some(fem), Some(frame)) = (body.fem(), body.frame()) else { return };
+        let Some(body) = body.soft() else { return };
+        let frame = body.carrier();
         self.now.clear();
         self.before.clear();
         for node in &self.skin.nodes {
-            let [start, now] = body.node_shifts(*node);
-            let rest = fem.rest()[*node as usize];
+            let (start, now) = (body.displacement(*node, When::Start), body.displacement(*node, When::Now));
+            let rest = body.rest(*node);
             self.before.push(carried(&frame.before, &(rest + start)));
             self.now.push(carried(&frame.pose, &(rest + now)));
         }
@@ -268,7 +268,9 @@ impl Touching {
     fn anchor(&self, point: &FacePoint, bodies: &[Body]) -> Option<Anchor> {
         let body = &bodies[self.body];
         let nodes = point.points.map(|at| self.skin.nodes[at as usize]);
-        let anchor = Anchor::Point(surface_point(body.fem()?, nodes, point.weights));
+        let soft = body.soft()?;
+        let rest = (0..3).map(|k| soft.rest(nodes[k]) * point.weights[k]).sum();
+        let anchor = Anchor::Point(Point { rest, spread: Spread::of_face(nodes, point.weights) });
         body.yields_at(&anchor).then_some(anchor)
     }
 
@@ -300,10 +302,4 @@ impl Touching {
         let id = BlockId::Soft { bodies: pair, key: contact.key };
         out.push(Constraint::of_span(id, law, span));
     }
-}
-
-/// A point of the surface between three nodes.
-fn surface_point(fem: &FemModel, nodes: [u32; 3], weights: [f64; 3]) -> Point {
-    let rest = (0..3).map(|k| fem.rest()[nodes[k] as usize] * weights[k]).sum();
-    Point { rest, spread: Spread::of_face(nodes, weights) }
 }
