@@ -584,7 +584,7 @@ pub fn list() -> Result<String, Failure> {
     let mut out = String::from("Demos (hapticd demo NAME):\n\n");
     for name in scene::shipped_names() {
         let spec = scene::open(name)?.value;
-        out.push_str(&format!("  {name:<16} {}\n", spec.title));
+        out.push_str(&format!("  {name:<18} {}\n", spec.title));
     }
     out.push_str("\nEach runs by itself with a simulated device and operator. `--lockstep` repeats bit for bit.\n");
     Ok(out)
